@@ -181,7 +181,7 @@ class ModelHandle {
     const auto report = [](Job& ran, bool more, val& out) {
       if (more) return;
       const PredictResult result = static_cast<PredictJob&>(ran).take_result();
-      FlatEncodings flat(val::undefined());
+      FlatEncodings flat;
       for (std::size_t i = 0; i < result.encodings.size(); ++i) flat.add(result.encodings[i], result.text[i]);
       flat.set_on(out);
       out.set("logits", to_typed_array(result.logits));
@@ -271,14 +271,7 @@ class ModelHandle {
     return out;
   }
 
-  val encode(val text, val lengths, val pair_text, val pair_lengths, val options) const {
-    return wattn::encode(model_->tokenizer(), text, lengths, pair_text, pair_lengths, options);
-  }
-  val count(val text, val lengths, val options) const { return wattn::count(model_->tokenizer(), text, lengths, options); }
-  val decode(val ids, bool skip_special_tokens, bool clean_up_spaces) const {
-    return wattn::decode(model_->tokenizer(), ids, skip_special_tokens, clean_up_spaces);
-  }
-  val ids_to_tokens(val ids) const { return wattn::ids_to_tokens(model_->tokenizer(), ids); }
+  std::uintptr_t tokenizer() const { return reinterpret_cast<std::uintptr_t>(&model_->tokenizer()); }
   val describe_tokenizer() const { return wattn::describe(model_->tokenizer()); }
   // tokens: an array of strings. Answer: text.
   val tokens_to_string(val tokens) const {
@@ -376,10 +369,7 @@ inline void register_model(const char* name) {
       .function("generate", &ModelHandle::generate)
       .function("run", &ModelHandle::run)
       .function("cancel", &ModelHandle::cancel)
-      .function("encode", &ModelHandle::encode)
-      .function("count", &ModelHandle::count)
-      .function("decode", &ModelHandle::decode)
-      .function("ids_to_tokens", &ModelHandle::ids_to_tokens)
+      .function("tokenizer", &ModelHandle::tokenizer)
       .function("describe_tokenizer", &ModelHandle::describe_tokenizer)
       .function("tokens_to_string", &ModelHandle::tokens_to_string)
       .function("token_to_id", &ModelHandle::token_to_id)

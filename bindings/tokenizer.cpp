@@ -1,6 +1,9 @@
 #include "bindings/tokenizer.h"
 
 #include <emscripten/bind.h>
+#include <emscripten/emscripten.h>
+
+#include <numeric>
 
 #include "core/gguf.h"
 #include "tokenizer/formats/formats.h"
@@ -19,83 +22,35 @@ EncodeOptions to_encode_options(const Options& options) {
   return out;
 }
 
-FlatEncodings::FlatEncodings(const val& arrays) {
-  const auto has = [&](const char* name) { return arrays.isUndefined() || arrays.call<bool>("includes", val(name)); };
-  wanted_ = {.type_ids = has("type_ids"),
-             .offsets = has("offsets"),
-             .special_tokens_mask = has("special_tokens_mask"),
-             .word_ids = has("word_ids"),
-             .sequence_ids = has("sequence_ids")};
-}
-
 void FlatEncodings::add(const Encoding& encoding, std::int32_t text_index) {
   const auto append = [](auto& out, const auto& values) { out.insert(out.end(), values.begin(), values.end()); };
-  append(ids_, encoding.ids);
-  if (wanted_.type_ids) append(type_ids_, encoding.type_ids);
-  if (wanted_.offsets) append(offsets_, encoding.offsets);
-  if (wanted_.special_tokens_mask) append(special_tokens_mask_, encoding.special_tokens_mask);
-  if (wanted_.word_ids) append(word_ids_, encoding.word_ids);
-  if (wanted_.sequence_ids) append(sequence_ids_, encoding.sequence_ids);
-  append(tokens_, encoding.tokens);
-  lengths_.push_back(static_cast<std::int32_t>(encoding.size()));
-  untruncated_.push_back(encoding.num_tokens_untruncated);
-  unknown_.push_back(encoding.unknown);
-  text_.push_back(text_index);
+  append(ids, encoding.ids);
+  if (wanted & kTypeIds) append(type_ids, encoding.type_ids);
+  if (wanted & kOffsets) append(offsets, encoding.offsets);
+  if (wanted & kSpecialTokensMask) append(special_tokens_mask, encoding.special_tokens_mask);
+  if (wanted & kWordIds) append(word_ids, encoding.word_ids);
+  if (wanted & kSequenceIds) append(sequence_ids, encoding.sequence_ids);
+  if (!(wanted & kPerEncoding)) return;
+  lengths.push_back(static_cast<std::int32_t>(encoding.size()));
+  untruncated.push_back(encoding.num_tokens_untruncated);
+  unknown.push_back(encoding.unknown);
+  text.push_back(text_index);
 }
 
 void FlatEncodings::set_on(val& out) const {
-  static_assert(sizeof(TextSpan) == 2 * sizeof(std::int32_t));
-  out.set("ids", to_typed_array(ids_));
-  if (wanted_.type_ids) out.set("type_ids", to_typed_array(type_ids_));
-  if (wanted_.offsets) out.set("offsets", to_typed_array(&offsets_.data()->begin, 2 * offsets_.size()));
-  if (wanted_.special_tokens_mask) out.set("special_tokens_mask", to_typed_array(special_tokens_mask_));
-  if (wanted_.word_ids) out.set("word_ids", to_typed_array(word_ids_));
-  if (wanted_.sequence_ids) out.set("sequence_ids", to_typed_array(sequence_ids_));
-  if (!tokens_.empty()) out.set("tokens", to_array(tokens_, [](const std::string& token) { return val(token); }));
-  out.set("lengths", to_typed_array(lengths_));
-  out.set("untruncated", to_typed_array(untruncated_));
-  out.set("unknown", to_typed_array(unknown_));
-  out.set("text", to_typed_array(text_));
-}
-
-val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& pair_text, const val& pair_lengths,
-           const val& options) {
-  const EncodeOptions encode_options = to_encode_options(Options(options));
-  const Texts texts(text, lengths), pairs(pair_text, pair_lengths);
-  FlatEncodings flat(options["arrays"]);
-  for (std::size_t i = 0; i < texts.views.size(); ++i) {
-    const auto encoding = pair_text.isNull() ? tokenizer.encode(texts.views[i], encode_options)
-                                             : tokenizer.encode_pair(texts.views[i], pairs.views[i], encode_options);
-    if (!encoding.ok()) return answer(encoding.error());
-    flat.add(encoding.value(), static_cast<std::int32_t>(i));
-    for (const Encoding& window : encoding.value().overflowing) flat.add(window, static_cast<std::int32_t>(i));
-  }
-  val out = answer();
-  flat.set_on(out);
-  return out;
-}
-
-val count(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& options) {
-  const EncodeOptions encode_options = to_encode_options(Options(options));
-  const Texts texts(text, lengths);
-  std::vector<std::int32_t> counts;
-  for (const std::u16string_view view : texts.views) {
-    const auto encoding = tokenizer.encode(view, encode_options);
-    if (!encoding.ok()) return answer(encoding.error());
-    counts.push_back(static_cast<std::int32_t>(encoding.value().size()));
-  }
-  return answer("counts", to_typed_array(counts));
+  out.set("ids", to_typed_array(ids));
+  out.set("type_ids", to_typed_array(type_ids));
+  out.set("offsets", to_typed_array(&offsets.data()->begin, 2 * offsets.size()));
+  out.set("special_tokens_mask", to_typed_array(special_tokens_mask));
+  out.set("word_ids", to_typed_array(word_ids));
+  out.set("sequence_ids", to_typed_array(sequence_ids));
+  out.set("lengths", to_typed_array(lengths));
+  out.set("untruncated", to_typed_array(untruncated));
+  out.set("unknown", to_typed_array(unknown));
+  out.set("text", to_typed_array(text));
 }
 
 val text_answer(const Result<std::string>& text) { return text.ok() ? answer("text", val(text.value())) : answer(text.error()); }
-
-val decode(const Tokenizer& tokenizer, const val& ids, bool skip_special_tokens, bool clean_up_spaces) {
-  return text_answer(tokenizer.decode(to_ids(ids), skip_special_tokens, clean_up_spaces));
-}
-
-val ids_to_tokens(const Tokenizer& tokenizer, const val& ids) {
-  return answer("tokens", to_array(to_ids(ids), [&](std::int32_t id) { return val(std::string(tokenizer.id_to_token(id))); }));
-}
 
 val describe(const Tokenizer& tokenizer) {
   val out = answer();
@@ -132,14 +87,7 @@ class TokenizerHandle {
     return keep(load_tokenizer({{"model.gguf", bytes}}));
   }
 
-  val encode(val text, val lengths, val pair_text, val pair_lengths, val options) const {
-    return wattn::encode(*tokenizer_, text, lengths, pair_text, pair_lengths, options);
-  }
-  val count(val text, val lengths, val options) const { return wattn::count(*tokenizer_, text, lengths, options); }
-  val decode(val ids, bool skip_special_tokens, bool clean_up_spaces) const {
-    return wattn::decode(*tokenizer_, ids, skip_special_tokens, clean_up_spaces);
-  }
-  val ids_to_tokens(val ids) const { return wattn::ids_to_tokens(*tokenizer_, ids); }
+  std::uintptr_t tokenizer() const { return reinterpret_cast<std::uintptr_t>(&*tokenizer_); }
   val describe() const { return wattn::describe(*tokenizer_); }
 
  private:
@@ -152,6 +100,134 @@ class TokenizerHandle {
   std::optional<Tokenizer> tokenizer_;  // web/ calls load() first
 };
 
+// Texts and ids cross by plain exports, which web/host/text_calls.ts calls: for a short text, making JS values (Embind's val) takes
+// many times as long as tokenizing. The host writes to the room, and reads the answer in place before its next call.
+
+// What the host writes: ids, or UTF-8 and behind it, from the next multiple of 4 on, the lengths of the texts in UTF-16 units.
+std::int32_t* room = nullptr;
+
+struct TextAnswer {
+  struct Part {
+    const void* data;
+    std::size_t size;  // values
+  };
+  std::int32_t code;
+  Part text;        // UTF-8: a text, tokens end to end, or the message of an error
+  Part arrays[11];  // see set_arrays()
+};
+TextAnswer answered;
+
+// What an answer is made of. Its memory is kept for the next one, unless it is much.
+struct Said {
+  std::string text;
+  FlatEncodings flat;
+  std::vector<std::int32_t> token_bytes;  // the lengths of tokens
+};
+Said* said = nullptr;
+
+void begin_answer(unsigned wanted) {
+  constexpr std::size_t kKept = 1 << 14;
+  if (!said || said->flat.ids.capacity() > kKept || said->text.capacity() > kKept) {
+    delete said;
+    said = new Said;
+  }
+  FlatEncodings& flat = said->flat;
+  const auto clear = [](auto&... arrays) { (arrays.clear(), ...); };
+  clear(said->text, said->token_bytes, flat.ids, flat.type_ids, flat.offsets, flat.special_tokens_mask, flat.word_ids,
+        flat.sequence_ids, flat.lengths, flat.untruncated, flat.unknown, flat.text);
+  flat.wanted = wanted;
+}
+
+const TextAnswer* end_answer(const Error* error = nullptr) {
+  if (error) said->text = error->message;
+  answered.code = error ? static_cast<std::int32_t>(error->code) : 0;
+  answered.text = {said->text.data(), said->text.size()};
+  return &answered;
+}
+
+void add_token(std::string_view token) {
+  said->text += token;
+  said->token_bytes.push_back(static_cast<std::int32_t>(token.size()));
+}
+
+// The arrays of the answer, in the order that the host knows.
+void set_arrays() {
+  static_assert(sizeof(TextSpan) == 2 * sizeof(std::int32_t));
+  const FlatEncodings& flat = said->flat;
+  TextAnswer::Part* part = answered.arrays;
+  const auto set = [&](const auto&... arrays) { ((*part++ = {arrays.data(), arrays.size()}), ...); };
+  set(flat.ids, flat.type_ids, flat.offsets, flat.special_tokens_mask, flat.word_ids, flat.sequence_ids, flat.lengths,
+      flat.untruncated, flat.unknown, flat.text, said->token_bytes);
+}
+
+extern "C" {
+
+// Makes the room this large: its address. What was in it is lost.
+EMSCRIPTEN_KEEPALIVE void* text_room(std::size_t bytes) {
+  delete[] room;
+  return room = new std::int32_t[(bytes + 3) / 4];
+}
+
+// flags: see the code. The room has the UTF-8 of the texts and of their pairs, and their lengths. Answer: the arrays of
+// FlatEncodings over all encodings, each text's followed by its overflow windows; with return_tokens, tokens too.
+EMSCRIPTEN_KEEPALIVE const TextAnswer* text_encode(const Tokenizer* tokenizer, std::size_t bytes, std::int32_t num_texts,
+                                                   std::int32_t num_pairs, std::uint32_t flags, std::int32_t max_length,
+                                                   std::int32_t overlap) {
+  EncodeOptions options;
+  options.add_special_tokens = flags & 1;
+  options.split_special_tokens = flags & 2;
+  options.truncation_side = flags & 4 ? Side::kLeft : Side::kRight;
+  options.return_overflowing = flags & 8;
+  options.return_tokens = flags & 16;
+  if (flags & 32) options.max_length = max_length;
+  options.strategy = static_cast<TruncationStrategy>(flags >> 6 & 3);
+  options.overlap = overlap;
+  begin_answer(flags >> 8);
+  const std::u16string units = to_utf16({reinterpret_cast<const char*>(room), bytes});
+  const std::int32_t* lengths = room + (bytes + 3) / 4;
+  const char16_t* first = units.data();
+  const char16_t* second = std::accumulate(lengths, lengths + num_texts, first);
+  const auto take = [&](const char16_t*& at, std::int32_t i) {
+    const std::u16string_view whole(at, static_cast<std::size_t>(lengths[i]));
+    at += lengths[i];
+    return whole;
+  };
+  for (std::int32_t i = 0; i < num_texts; ++i) {
+    const std::u16string_view one = take(first, i);
+    const auto encoding =
+        i < num_pairs ? tokenizer->encode_pair(one, take(second, num_texts + i), options) : tokenizer->encode(one, options);
+    if (!encoding.ok()) return end_answer(&encoding.error());
+    const auto add = [&](const Encoding& window) {
+      said->flat.add(window, i);
+      for (const std::string& token : window.tokens) add_token(token);
+    };
+    add(encoding.value());
+    for (const Encoding& window : encoding.value().overflowing) add(window);
+  }
+  set_arrays();
+  return end_answer();
+}
+
+// The room has ids. flags: 1 skips special tokens, 2 cleans up spaces. Answer: text.
+EMSCRIPTEN_KEEPALIVE const TextAnswer* text_decode(const Tokenizer* tokenizer, std::size_t num_ids, std::uint32_t flags) {
+  begin_answer(0);
+  const std::vector<std::int32_t> ids(room, room + num_ids);
+  auto decoded = tokenizer->decode(ids, flags & 1, flags & 2);
+  if (!decoded.ok()) return end_answer(&decoded.error());
+  said->text = std::move(decoded).value();
+  return end_answer();
+}
+
+// The room has ids. Answer: tokens; empty for an unknown id.
+EMSCRIPTEN_KEEPALIVE const TextAnswer* text_tokens(const Tokenizer* tokenizer, std::size_t num_ids) {
+  begin_answer(0);
+  for (std::size_t i = 0; i < num_ids; ++i) add_token(tokenizer->id_to_token(room[i]));
+  set_arrays();
+  return end_answer();
+}
+
+}  // extern "C"
+
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(tokenizer) {
@@ -159,10 +235,7 @@ EMSCRIPTEN_BINDINGS(tokenizer) {
       .constructor()
       .function("load", &TokenizerHandle::load)
       .function("load_gguf", &TokenizerHandle::load_gguf)
-      .function("encode", &TokenizerHandle::encode)
-      .function("count", &TokenizerHandle::count)
-      .function("decode", &TokenizerHandle::decode)
-      .function("ids_to_tokens", &TokenizerHandle::ids_to_tokens)
+      .function("tokenizer", &TokenizerHandle::tokenizer)
       .function("describe", &TokenizerHandle::describe);
 }
 

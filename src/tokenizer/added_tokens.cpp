@@ -91,7 +91,7 @@ void AddedTokens::build_indices() {
 }
 
 const AddedToken* AddedTokens::by_id(std::int32_t id) const {
-  const auto found = std::lower_bound(by_id_.begin(), by_id_.end(), std::pair(id, std::size_t{0}));
+  const auto found = std::ranges::lower_bound(by_id_, id, {}, &std::pair<std::int32_t, std::size_t>::first);
   return found == by_id_.end() || found->first != id ? nullptr : &tokens_[found->second];
 }
 

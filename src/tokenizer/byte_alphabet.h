@@ -24,13 +24,18 @@ inline constexpr auto kByteChars = [] {  // [byte]
 // Appends the UTF-8 bytes of the characters [begin, end) of a text, each as a visible character with its source's span.
 void append_byte_chars(const NormalizedText& text, std::size_t begin, std::size_t end, NormalizedText& out);
 
-// The byte that a character stands for, or -1.
+// The byte that a character stands for, or -1. The numbered bytes are 0 to 0x20, 0x7F to 0xA0 and 0xAD.
 constexpr int byte_of_char(char32_t c) {
   if (c < 0x100) return is_visible_byte(c) ? static_cast<int>(c) : -1;
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    if (kByteChars[byte] == c) return static_cast<int>(byte);
-  }
-  return -1;
+  if (c <= 0x120) return static_cast<int>(c - 0x100);
+  if (c <= 0x142) return static_cast<int>(c - 0x121 + 0x7F);
+  return c == 0x143 ? 0xAD : -1;
 }
+static_assert([] {
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    if (byte_of_char(kByteChars[byte]) != static_cast<int>(byte)) return false;
+  }
+  return true;
+}());
 
 }  // namespace wattn

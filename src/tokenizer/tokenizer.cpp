@@ -61,6 +61,8 @@ void add_text(const TemplatePiece& piece, const TextOfTokens& of, TokenWindow wi
   out.sequence_ids.resize(out.ids.size(), piece.kind == TemplatePiece::kFirst ? 0 : 1);
 }
 
+Error decoded_too_long() { return out_of_memory_error("decode: expected a text of at most 2^28 bytes, found a longer one"); }
+
 // model_max_length of tokenizer_config.json: any number; Python writes "no limit" as a huge one.
 Result<std::optional<std::int32_t>> read_max_length(JsonRef json) {
   if (json.is_null()) return std::optional<std::int32_t>();
@@ -274,27 +276,38 @@ Result<Encoding> Tokenizer::encode_pair(std::u16string_view first, std::u16strin
 }
 
 Result<std::string> Tokenizer::decode(const std::vector<std::int32_t>& ids, bool skip_special_tokens, bool clean_up_spaces) const {
+  const TokenDecoder* by_token = parts_->decoder ? parts_->decoder->by_token() : nullptr;
   std::vector<std::string> tokens;
-  tokens.reserve(ids.size());
-  for (std::size_t i = 0, size = 0; i < ids.size() && size <= kMostDecodedBytes; ++i) {
-    const std::int32_t id = ids[i];
+  std::string text;
+  std::size_t num_tokens = 0, size = 0, written = 0;
+  for (const std::int32_t id : ids) {
     const std::optional<std::string_view> token = parts_->id_to_token(id);
-    if (!token) continue;
-    size += token->size();
-    if (skip_special_tokens && parts_->is_special(id, *token)) continue;
-    tokens.emplace_back(*token);
+    if (!token || (skip_special_tokens && parts_->is_special(id, *token))) continue;
+    size += token->size() + 1;
+    if (size > kMostDecodedBytes) return decoded_too_long();
+    if (by_token) {
+      if (size > text.size()) text.resize(2 * size + 64);
+      written = static_cast<std::size_t>(by_token->write(*token, num_tokens++ == 0, text.data() + written) - text.data());
+    } else {
+      tokens.emplace_back(*token);
+    }
   }
-  Result<std::string> text = tokens_to_string(std::move(tokens));
-  if (text.ok() && clean_up_spaces) clean_up_tokenization(text.value());
+  if (by_token) {
+    text.resize(written);
+    by_token->end(text);
+  } else {
+    Result<std::string> decoded = tokens_to_string(std::move(tokens));
+    if (!decoded.ok()) return decoded;
+    text = std::move(decoded).value();
+  }
+  if (clean_up_spaces && may_need_clean_up(text)) clean_up_tokenization(text);
   return text;
 }
 
 Result<std::string> Tokenizer::tokens_to_string(std::vector<std::string> tokens) const {
   std::size_t size = 0;
   for (const std::string& token : tokens) size += token.size() + 1;
-  if (size > kMostDecodedBytes || (parts_->decoder && !parts_->decoder->decode(tokens))) {
-    return out_of_memory_error("decode: expected a text of at most 2^28 bytes, found a longer one");
-  }
+  if (size > kMostDecodedBytes || (parts_->decoder && !parts_->decoder->decode(tokens))) return decoded_too_long();
   std::string text;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (i > 0 && !parts_->decoder) text += ' ';

@@ -66,10 +66,11 @@ export function checkOptions(where: string, options: unknown, rules: Rules | rea
   if (typeof options !== 'object' || Array.isArray(options)) {
     throw new InputError(`${where}: expected an object of options, found ${describe(options)}`);
   }
-  const known = Array.isArray(rules) ? (rules as string[]) : Object.keys(rules);
-  for (const [key, value] of Object.entries(options)) {
-    if (!known.includes(key)) throw unknownOption(where, key, known);
-    if (known === rules || value === undefined || value === null) continue;
+  const names = Array.isArray(rules) ? (rules as string[]) : undefined;
+  for (const key of Object.keys(options)) {
+    if (!(names ? names.includes(key) : Object.hasOwn(rules, key))) throw unknownOption(where, key, names ?? Object.keys(rules));
+    const value = (options as Record<string, unknown>)[key];
+    if (names || value === undefined || value === null) continue;
     const wanted = expected((rules as Rules)[key] as Rule, value);
     if (wanted !== undefined) throw new InputError(`${where}: option '${key}': expected ${wanted}, found ${describe(value)}`);
   }

@@ -9,6 +9,7 @@ import { openModelFiles, readConfig, streamWeights } from '../source/weight_file
 import { checkOptions, type Rules } from '../core/options.js';
 import type { Helpers, SeamEmbedOptions, LoadedHead, SeamModel, SeamModule } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
+import { withTextCalls } from '../host/text_calls.js';
 import { jobPace, runJob } from './job.js';
 import { abortable, Breather, throwIfAborted } from '../core/signal.js';
 import { adapted, runTask, type OnPiece } from './task.js';
@@ -117,7 +118,11 @@ class Loading {
 
   private async make() {
     const made = await makeInstance(this.threads, this.wasm);
-    const host = new SeamHost('this model', made.instance, new made.instance.seam.Model());
+    const host = new SeamHost(
+      'this model',
+      made.instance,
+      withTextCalls(made.instance, new made.instance.seam.Model()) as SeamModel,
+    );
     if (!this.isOpen) host.release();
     return { ...made, host };
   }

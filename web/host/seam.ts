@@ -15,47 +15,42 @@ export interface JobAnswer extends Answer {
 }
 
 export interface EncodeAnswer extends Answer {
-  ids: Int32Array; // [sum of lengths], like the next ones, which are present if SeamEncodeOptions.arrays names them
+  ids: Int32Array; // [sum of lengths], like the next ones, which are empty unless SeamEncodeOptions.arrays has their bits
   type_ids: Int32Array;
   offsets: Int32Array; // two numbers per token, UTF-16 units
-  special_tokens_mask: Uint8Array;
+  special_tokens_mask: Int32Array;
   word_ids: Int32Array; // -1: none
   sequence_ids: Int32Array; // -1: none
-  tokens?: string[]; // with return_tokens, if there are any
-  lengths: Int32Array; // [encodings]
-  untruncated: Int32Array; // [encodings]
-  unknown: Float32Array; // [encodings] the share of unknown tokens
-  text: Int32Array; // [encodings] index of the text; its overflow windows follow it
+  tokens?: string[] | undefined; // with return_tokens
+  lengths: Int32Array; // [encodings], like the next ones, with kArrays.per_encoding
+  untruncated: Int32Array;
+  unknown: Float32Array; // the share of unknown tokens
+  text: Int32Array; // index of the text; its overflow windows follow it
 }
 
 export interface SeamEncodeOptions {
-  add_special_tokens?: boolean;
-  split_special_tokens?: boolean;
-  max_length?: number;
-  strategy?: 'longest_first' | 'only_first' | 'only_second';
-  truncation_side?: 'left' | 'right';
-  overlap?: number;
-  return_overflowing?: boolean;
-  return_tokens?: boolean;
-  /** The optional arrays that the answer should contain; undefined: all. */
-  arrays?: OptionalArray[];
+  add_special_tokens?: boolean | undefined;
+  split_special_tokens?: boolean | undefined;
+  max_length?: number | undefined;
+  strategy?: 'longest_first' | 'only_first' | 'only_second' | undefined;
+  truncation_side?: 'left' | 'right' | undefined;
+  overlap?: number | undefined;
+  return_overflowing?: boolean | undefined;
+  return_tokens?: boolean | undefined;
+  /** Which optional arrays the answer should contain: bits, see kArrays in text_calls.ts. Default: all. */
+  arrays?: number;
 }
 
-/** Optional arrays of EncodeAnswer. */
-export type OptionalArray = 'type_ids' | 'offsets' | 'special_tokens_mask' | 'word_ids' | 'sequence_ids';
+/** Calls that text_calls.ts adds to a handle. */
+export interface TextCalls {
+  encode(texts: readonly string[], pairs: readonly string[] | undefined, options: SeamEncodeOptions): EncodeAnswer;
+  decode(ids: ArrayLike<number>, skipSpecialTokens: boolean, cleanUpSpaces: boolean): Answer & { text: string };
+  ids_to_tokens(ids: ArrayLike<number>): Answer & { tokens: string[] };
+}
 
-/** Texts are passed joined, in UTF-8, with their lengths in UTF-16 units. */
-export interface SeamTokenizer {
-  encode(
-    text: Uint8Array,
-    lengths: Int32Array,
-    pairText: Uint8Array | null,
-    pairLengths: Int32Array | null,
-    options: SeamEncodeOptions,
-  ): EncodeAnswer;
-  count(text: Uint8Array, lengths: Int32Array, options: SeamEncodeOptions): Answer & { counts: Int32Array };
-  decode(ids: Int32Array, skipSpecialTokens: boolean, cleanUpSpaces: boolean): Answer & { text: string };
-  ids_to_tokens(ids: Int32Array): Answer & { tokens: string[] };
+export interface SeamTokenizer extends TextCalls {
+  /** The address of the tokenizer, which stays where it is. */
+  tokenizer(): number;
   delete(): void;
 }
 
@@ -356,8 +351,8 @@ export interface SeamTrainingHandle {
 
 /** The module that Emscripten's glue code creates. wattn-tokenizer has no Model, and its callers use none. */
 export interface SeamModule {
-  Model: new () => SeamModel;
-  Tokenizer: new () => SeamTokenizerHandle;
+  Model: new () => Omit<SeamModel, keyof TextCalls>;
+  Tokenizer: new () => Omit<SeamTokenizerHandle, keyof TextCalls>;
   Training: new () => SeamTrainingHandle;
   build_id(): string;
 }

@@ -203,6 +203,8 @@ export async function compileWasm(withSharedMemory = false, of: WasmFiles = file
 export interface Instance<Seam = SeamModule> {
   seam: Seam;
   memory: WebAssembly.Memory;
+  /** What the glue code has no part in. */
+  exports: WebAssembly.Exports;
   /** refused: whether the engine refused to grow the memory during the last call. */
   growth: { refused: boolean };
 }
@@ -248,13 +250,19 @@ export async function instantiateWasm<Seam extends Module>(compiled: Compiled<Se
   const { files: of, module, from, shared } = compiled;
   const growth = { refused: false };
   const memory = makeMemory(shared, growth);
+  let exports: WebAssembly.Exports = {};
   const ready = new Promise<Seam>((resolve, reject) => {
     const settings = {
       print() {},
       printErr() {},
       wasmMemory: memory,
       instantiateWasm(imports: WebAssembly.Imports, receive: (instance: WebAssembly.Instance) => void) {
-        WebAssembly.instantiate(module, imports).then(receive).catch(reject);
+        WebAssembly.instantiate(module, imports)
+          .then((instance) => {
+            exports = instance.exports;
+            receive(instance);
+          })
+          .catch(reject);
         return {};
       },
     };
@@ -268,5 +276,5 @@ export async function instantiateWasm<Seam extends Module>(compiled: Compiled<Se
   }
   const build = typeof seam.build_id === 'function' ? seam.build_id() : 'another build';
   if (build !== __WATTN_BUILD_ID__) throw otherBuild(from, build === 'another build' ? build : `build ${build}`);
-  return { seam, memory, growth };
+  return { seam, memory, exports, growth };
 }

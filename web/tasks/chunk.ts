@@ -1,6 +1,6 @@
 // Chunks of texts beside the engine, for an index whose model may run in a worker.
 import { Breather } from '../core/signal.js';
-import { joinTexts } from '../core/texts.js';
+import { kArrays } from '../host/text_calls.js';
 import type { Task } from '../engine/task.js';
 import { cutText } from '../tokenizer/chunk.js';
 
@@ -27,18 +27,16 @@ export const chunk: Task<Item, Options, number[]> = {
   async run(engine, items, { max_tokens, overlap }, { signal }) {
     const breather = new Breather();
     const count = (part: string) => {
-      const { text, lengths } = joinTexts([part]);
-      return engine.call((handle) => handle.count(text, lengths, {})).counts[0] as number;
+      const { per_encoding } = kArrays;
+      return engine.call((handle) => handle.encode([part], undefined, { arrays: per_encoding })).lengths[0] as number;
     };
     const special = count('');
     const out: number[][] = [];
     for (const { text, before } of items) {
       await breather.breathe(signal);
       const room = max_tokens - (before === '' ? 0 : count(before) - special);
-      const joined = joinTexts([text]);
-
       const { offsets } = engine.call((handle) =>
-        handle.encode(joined.text, joined.lengths, null, null, { add_special_tokens: false, arrays: ['offsets'] }),
+        handle.encode([text], undefined, { add_special_tokens: false, arrays: kArrays.offsets }),
       );
       const chunks = cutText(text, { offsets, count }, { max_tokens: Math.max(room, Math.min(kLeast, max_tokens)), overlap });
       out.push(chunks.flatMap(({ start, end }) => [start, end]));

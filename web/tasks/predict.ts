@@ -14,7 +14,7 @@ export interface Input {
 export interface Window {
   ids: Int32Array; // [tokens], like the next ones
   offsets: Int32Array; // two numbers per token, UTF-16 units of its text
-  special_tokens_mask: Uint8Array;
+  special_tokens_mask: Int32Array;
   word_ids: Int32Array; // -1: none
   sequence_ids: Int32Array; // -1: none
   logits: Float32Array; // [rows, labels]

@@ -5,7 +5,7 @@ import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import { kGenerateRules, readGenerateOptions } from './generation_config.js';
 import type { GenerateOptions, Text2Text, TranslationOptions } from './generation_types.js';
 import { checkOptions, type Rules } from '../core/options.js';
-import { checkTexts, joinTexts } from '../core/texts.js';
+import { checkTexts } from '../core/texts.js';
 import { readJson, specialToken } from '../source/model_files.js';
 import { readConfig } from './labels.js';
 import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
@@ -86,9 +86,8 @@ function encode(engine: TaskEngine, text: string, options: Options, number: numb
   const { max_source_length = Infinity } = engine.call((handle) => handle.info());
   const { model_max_length } = engine.call((handle) => handle.describe_tokenizer()) as { model_max_length?: number };
   const limit = Math.min(max_source_length, model_max_length && model_max_length > 0 ? model_max_length : Infinity);
-  const joined = joinTexts([text]);
   const { ids, untruncated, unknown } = engine.call((handle) =>
-    handle.encode(joined.text, joined.lengths, null, null, {
+    handle.encode([text], undefined, {
       add_special_tokens: !languages,
       max_length: limit - (languages ? 2 : 0),
     }),

@@ -13,7 +13,6 @@ import { checkOptions, type Rules } from '../core/options.js';
 import { TaskScope } from '../core/signal.js';
 import { kWatchRules, TokenWatch } from './token_watch.js';
 import type { AbortSignalLike } from '../core/types.js';
-import { joinTexts } from '../core/texts.js';
 import { readTokenizerConfig } from '../tokenizer/config.js';
 import { readJson } from '../source/model_files.js';
 import { readConfig } from './labels.js';
@@ -61,8 +60,7 @@ export function textOf(engine: TaskEngine): Text {
     cleans,
     encode({ text, isChat }, options) {
       const add_special_tokens = options.add_special_tokens ?? !isChat;
-      const joined = joinTexts([text]);
-      const { ids } = engine.call((handle) => handle.encode(joined.text, joined.lengths, null, null, { add_special_tokens }));
+      const { ids } = engine.call((handle) => handle.encode([text], undefined, { add_special_tokens }));
       const bos = readJson(engine.files, 'generation_config.json')?.bos_token_id ?? readConfig(engine).bos_token_id;
       return ids.length === 0 && Number.isInteger(bos) ? Int32Array.of(bos as number) : ids; // as in Python
     },

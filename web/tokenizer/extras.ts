@@ -1,6 +1,6 @@
 // What is loaded beside a tokenizer, because it is seldom used and yet answers at once.
 export { chatMethods } from './chat_methods.js';
 export { cutText } from './chunk.js';
-export { lookUps } from './look_ups.js';
+export { LookUps } from './look_ups.js';
 export { savingMethods } from './saving.js';
 export { ggufTokenizerFiles } from '../source/gguf_header.js';

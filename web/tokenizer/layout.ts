@@ -1,7 +1,6 @@
 // Turns the flat arrays from WebAssembly into a tokenizer's result: rows, padded or not, as Tensors or arrays.
 import { env } from '../core/env.js';
 import { InputError } from '../core/errors.js';
-import { withFacts } from '../core/facts.js';
 import type { EncodeAnswer, SeamEncodeOptions } from '../host/seam.js';
 import { Tensor } from '../core/tensor.js';
 import type { Encoding, EncodingLookUps, TokenizeOptions } from './types.js';
@@ -15,9 +14,13 @@ export interface Wanted {
   seam: SeamEncodeOptions;
 }
 
-interface LayoutOptions extends TokenizeOptions {
-  padding_side: 'left' | 'right';
+interface Layout {
+  left: boolean;
   type_ids: boolean;
+  /** The id of padding. */
+  pad: number;
+  /** Whether the arrays of a single text come without the outer array. */
+  flat: boolean;
 }
 
 export interface Row {
@@ -91,7 +94,10 @@ function layAsTensor(rows: readonly Row[], left: boolean): Lay {
         'set padding: true (and truncation: true), or return_tensor: false',
     );
   }
+  const padded = rows.some((row) => row.length < width);
   return (flat, pad, per = 1) => {
+    const dims = per === 1 ? [rows.length, width] : [rows.length, width, per];
+    if (!padded && flat instanceof Int32Array) return idTensor(flat, dims);
     const size = width * per;
     const out = new Int32Array(rows.length * size).fill(pad);
     rows.forEach((row, i) => {
@@ -99,12 +105,18 @@ function layAsTensor(rows: readonly Row[], left: boolean): Lay {
       if (flat === 'ones') part.fill(1, left ? width - row.length : 0, left ? width : row.length);
       else fillRow(part, flat, row, left, per);
     });
-    return idTensor(out, per === 1 ? [rows.length, width] : [rows.length, width, per]);
+    return idTensor(out, dims);
   };
 }
 
-/** One row as a plain array. The loop is several times faster than the typed array's iterator. */
-function toList(flat: ArrayLike<number> | 'ones', row: Row, left: boolean, pad: number): number[] {
+/** As a plain array. The loop is several times faster than the typed array's iterator. */
+export function toList(flat: ArrayLike<number>): number[] {
+  const list = new Array<number>(flat.length);
+  for (let i = 0; i < list.length; ++i) list[i] = flat[i] as number;
+  return list;
+}
+
+function toRow(flat: ArrayLike<number> | 'ones', row: Row, left: boolean, pad: number): number[] {
   const shift = left ? row.width - row.length : 0;
   const list = new Array<number>(row.width);
   if (row.width > row.length) list.fill(pad);
@@ -123,37 +135,44 @@ function toPairs(flat: ArrayLike<number>, row: Row, left: boolean): number[][] {
 
 function layAsArrays(rows: readonly Row[], left: boolean, flatten: boolean): Lay {
   return (flat, pad, per = 1) => {
-    const lists = rows.map((row) => (per === 1 ? toList(flat, row, left, pad) : toPairs(flat as ArrayLike<number>, row, left)));
+    const lists = rows.map((row) => (per === 1 ? toRow(flat, row, left, pad) : toPairs(flat as ArrayLike<number>, row, left)));
     return flatten ? lists[0] : lists;
   };
 }
 
-/** flatten: returns the arrays of a single text without the outer array. */
+/** What a call says of its rows. */
+export interface Facts {
+  truncated: boolean[];
+  unknown: number[];
+}
+
+export function factsOf({ lengths, untruncated, unknown }: EncodeAnswer): Facts {
+  const truncated = new Array<boolean>(lengths.length);
+  for (let i = 0; i < lengths.length; ++i) truncated[i] = (untruncated[i] as number) > (lengths[i] as number);
+  return { truncated, unknown: toList(unknown) };
+}
+
+/** Sets the arrays of a call on its result. */
 export function layOut(
   answer: EncodeAnswer,
   wanted: Wanted,
-  options: LayoutOptions,
-  padId: number,
-  flatten: boolean,
-): Omit<Encoding<unknown, unknown, unknown>, keyof EncodingLookUps> {
+  options: TokenizeOptions,
+  { left, type_ids, pad, flat }: Layout,
+  result: object,
+): Omit<Encoding<unknown, unknown, unknown>, keyof Facts | keyof EncodingLookUps> {
+  const out = result as Omit<Encoding<unknown, unknown, unknown>, keyof Facts | keyof EncodingLookUps>;
   const rows = toRows(answer.lengths, wanted.padTo);
-  const left = options.padding_side === 'left';
   const tensor = options.return_tensor ?? true;
-  const lay = tensor ? layAsTensor(rows, left) : layAsArrays(rows, left, flatten);
-  const out: Omit<Encoding<unknown, unknown, unknown>, 'truncated' | 'unknown' | keyof EncodingLookUps> = {
-    input_ids: lay(answer.ids, padId),
-  };
+  const lay = tensor ? layAsTensor(rows, left) : layAsArrays(rows, left, flat);
+  out.input_ids = lay(answer.ids, pad);
   if (options.return_attention_mask ?? true) out.attention_mask = lay('ones', 0);
-  if (options.return_token_type_ids ?? options.type_ids) out.token_type_ids = lay(answer.type_ids, 0);
+  if (options.return_token_type_ids ?? type_ids) out.token_type_ids = lay(answer.type_ids, 0);
   if (options.return_offsets_mapping) {
     out.offset_mapping = lay(options.offsets === 'codepoint' ? toCodePoints(answer, wanted) : answer.offsets, 0, 2);
   }
   if (options.return_special_tokens_mask) out.special_tokens_mask = lay(answer.special_tokens_mask, 1);
   if (options.return_overflowing_tokens) {
-    out.overflow_to_sample_mapping = tensor ? idTensor(answer.text, [rows.length]) : Array.from(answer.text);
+    out.overflow_to_sample_mapping = tensor ? idTensor(answer.text, [rows.length]) : toList(answer.text);
   }
-  return withFacts(out, {
-    truncated: Array.from(answer.lengths, (length, i) => (answer.untruncated[i] as number) > length),
-    unknown: Array.from(answer.unknown),
-  });
+  return out;
 }

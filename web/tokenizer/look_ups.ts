@@ -1,7 +1,7 @@
 // What Python's BatchEncoding answers of a tokenizer's result: tokens, words and sequences, and which token a character belongs to.
 import { describe, InputError } from '../core/errors.js';
 import type { EncodeAnswer } from '../host/seam.js';
-import type { Row } from './layout.js';
+import type { Facts, Row } from './layout.js';
 import type { EncodingLookUps } from './types.js';
 
 /** What they read: of a second encoding of the same texts, when the first of them is called. */
@@ -15,9 +15,21 @@ export interface Details {
   pad: string;
 }
 
+const kLookUps = [
+  'tokens',
+  'word_ids',
+  'sequence_ids',
+  'token_to_chars',
+  'token_to_word',
+  'char_to_token',
+  'char_to_word',
+  'word_to_tokens',
+  'word_to_chars',
+] as const;
+
 type Range = { start: number; end: number };
 
-export function lookUps(read: () => Details): EncodingLookUps {
+function lookUps(read: () => Details): EncodingLookUps {
   let known: Details | undefined;
   const details = () => (known ??= read());
 
@@ -91,4 +103,39 @@ export function lookUps(read: () => Details): EncodingLookUps {
     },
   };
   return own;
+}
+
+const kHidden = Symbol('look-ups');
+interface Hidden {
+  read: () => Details;
+  facts: Facts;
+  own?: EncodingLookUps;
+}
+
+/**
+ * What a call's result is made of. Look-ups and facts are inherited, because to define a dozen members of each result takes as long as tokenizing. They
+ * are not enumerable, so that a log and a comparison show the arrays alone.
+ */
+export class LookUps {
+  constructor(read: () => Details, facts: Facts) {
+    Object.defineProperty(this, kHidden, { value: { read, facts } });
+  }
+
+  static {
+    const hiddenOf = (result: object) => (result as { [kHidden]: Hidden })[kHidden];
+    const member = (name: string, get: (hidden: Hidden) => unknown) =>
+      Object.defineProperty(this.prototype, name, {
+        configurable: true,
+        get() {
+          return get(hiddenOf(this));
+        },
+        set(value: unknown) {
+          Object.defineProperty(this, name, { value, writable: true, configurable: true });
+        },
+      });
+    for (const name of kLookUps) member(name, (hidden) => (hidden.own ??= lookUps(hidden.read))[name]);
+    for (const name of ['truncated', 'unknown'] as const) member(name, ({ facts }) => facts[name]);
+    // A result is a plain object for whoever logs it.
+    Object.defineProperty(this.prototype, 'constructor', { value: Object });
+  }
 }

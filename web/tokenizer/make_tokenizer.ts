@@ -5,9 +5,10 @@ import { env } from '../core/env.js';
 import { describe, InputError } from '../core/errors.js';
 import type { NamedBytes } from '../source/model_files.js';
 import { checkOptions, type Rules } from '../core/options.js';
-import type { Answer, EncodeAnswer, OptionalArray, SeamEncodeOptions, SeamTokenizer } from '../host/seam.js';
+import type { Answer, EncodeAnswer, SeamTokenizer } from '../host/seam.js';
+import { kArrays } from '../host/text_calls.js';
 import { Tensor } from '../core/tensor.js';
-import { checkTexts, joinTexts } from '../core/texts.js';
+import { checkTexts } from '../core/texts.js';
 import { kSpecialTokens, readTokenizerConfig, specialTokens, type NamedTokens, type SpecialToken, type TokenizerConfig } from './config.js'; // prettier-ignore
 import type {
   Chunk,
@@ -20,11 +21,14 @@ import type {
   TokenizeOptions,
   Tokenizer,
 } from './types.js';
-import { layOut, toCodePoints, toRows, type Wanted } from './layout.js';
-import { withFacts } from '../core/facts.js';
+import { factsOf, layOut, toCodePoints, toList, toRows, type Wanted } from './layout.js';
 
 const kSides = ['left', 'right'] as const;
 const kStrategies = ['longest_first', 'only_first', 'only_second'] as const;
+const kPaddings = [false, true, 'longest', 'max_length'];
+const kTruncations = [false, true, ...kStrategies];
+/** The options of a call without any. */
+const kNoOptions = {};
 
 const kEncodeRules: Rules = {
   text_pair: 'any',
@@ -71,9 +75,9 @@ function oneOf(name: string, value: unknown, known: readonly unknown[]): void {
 function toLengths(
   options: TokenizeOptions,
   limit: number,
-): Pick<Wanted, 'padTo'> & Pick<SeamEncodeOptions, 'max_length' | 'strategy'> {
-  oneOf('padding', options.padding, [false, true, 'longest', 'max_length']);
-  oneOf('truncation', options.truncation, [false, true, ...kStrategies]);
+): { padTo: Wanted['padTo']; max_length?: number; strategy?: (typeof kStrategies)[number] } {
+  oneOf('padding', options.padding, kPaddings);
+  oneOf('truncation', options.truncation, kTruncations);
   const padding = options.padding ?? false;
   const given = options.max_length ?? undefined;
   const truncation = options.truncation ?? (given !== undefined && padding === false);
@@ -104,12 +108,13 @@ function toPairs(texts: string | readonly string[], pair: unknown): readonly str
 }
 
 /** The optional arrays that layOut needs. */
-function arraysFor(options: TokenizeOptions, config: TokenizerConfig): OptionalArray[] {
-  const arrays: OptionalArray[] = [];
-  if (options.return_token_type_ids ?? config.type_ids) arrays.push('type_ids');
-  if (options.return_offsets_mapping) arrays.push('offsets', 'sequence_ids');
-  if (options.return_special_tokens_mask) arrays.push('special_tokens_mask');
-  return arrays;
+function arraysFor(options: TokenizeOptions, config: TokenizerConfig): number {
+  return (
+    kArrays.per_encoding |
+    ((options.return_token_type_ids ?? config.type_ids) ? kArrays.type_ids : 0) |
+    (options.return_offsets_mapping ? kArrays.offsets | kArrays.sequence_ids : 0) |
+    (options.return_special_tokens_mask ? kArrays.special_tokens_mask : 0)
+  );
 }
 
 const kIdsAtOnce = 2 ** 14;
@@ -120,10 +125,11 @@ function toWanted(
   options: TokenizeOptions,
   config: TokenizerConfig,
   limit: number,
-  arrays: OptionalArray[],
+  arrays: number,
+  return_tokens?: boolean,
 ): Wanted {
   checkTexts('tokenizer', texts);
-  const { padTo, ...lengths } = toLengths(options, limit);
+  const { padTo, max_length, strategy } = toLengths(options, limit);
   const overlap = options.overlap ?? undefined;
   if (overlap !== undefined && !options.return_overflowing_tokens) {
     throw new InputError("tokenizer: option 'overlap' has no effect without return_overflowing_tokens: true");
@@ -139,19 +145,21 @@ function toWanted(
     pairs: toPairs(texts, options.text_pair),
     padTo,
     seam: {
-      ...lengths,
+      max_length,
+      strategy,
       add_special_tokens: options.add_special_tokens,
       split_special_tokens: options.split_special_tokens,
       truncation_side: config.truncation_side,
       overlap,
       return_overflowing: options.return_overflowing_tokens,
+      return_tokens,
       arrays,
     },
   };
 }
 
 /** Validates the ids of one text. */
-function toIds(where: string, ids: unknown): Int32Array {
+function toIds(where: string, ids: unknown): ArrayLike<number> {
   let list = ids;
   if (list !== null && typeof list === 'object' && 'dims' in list) {
     const { dims, data } = list as Tensor;
@@ -163,11 +171,18 @@ function toIds(where: string, ids: unknown): Int32Array {
   if (!Array.isArray(list) && !ArrayBuffer.isView(list)) {
     throw new InputError(`${where}: expected an array of token ids, found ${describe(ids)}`);
   }
-  return Int32Array.from(list as ArrayLike<unknown>, (id, i) => {
-    const value = typeof id === 'bigint' ? Number(id) : id;
-    if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 31) return value as number;
-    throw new InputError(`${where}: expected a token id at index ${i}, found ${describe(id)}`);
-  });
+  const given = list as ArrayLike<number>;
+  const { length = 0 } = given; // a DataView has none
+  let isBig = false;
+  for (let i = 0; i < length; ++i) {
+    const id: unknown = given[i];
+    if (typeof id === 'bigint') isBig = true;
+    const value = (typeof id === 'bigint' ? Number(id) : id) as number;
+    if ((value | 0) !== value || value < 0)
+      throw new InputError(`${where}: expected a token id at index ${i}, found ${describe(id)}`);
+  }
+  if (isBig) return Array.from(given, Number);
+  return length > 0 ? given : [];
 }
 
 /** What tokenizers need beside this file. */
@@ -184,16 +199,12 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   const describeIt = () => host.call((handle) => host.describe(handle));
   let { vocab_size, model_max_length = Infinity } = describeIt();
 
-  const run = ({ texts, pairs, seam }: Wanted): EncodeAnswer => {
-    const first = joinTexts(texts);
-    const second = pairs && joinTexts(pairs);
-    return host.call((handle) => handle.encode(first.text, first.lengths, second?.text ?? null, second?.lengths ?? null, seam));
-  };
-  const idsToTokens = (ids: Int32Array) => host.call((handle) => handle.ids_to_tokens(ids)).tokens;
+  const run = ({ texts, pairs, seam }: Wanted): EncodeAnswer => host.call((handle) => handle.encode(texts, pairs, seam));
+  const idsToTokens = (ids: ArrayLike<number>) => host.call((handle) => handle.ids_to_tokens(ids)).tokens;
 
   /** The id of a text that is one token by itself, as that of every special token is. */
   const oneId = (text: string): number | undefined => {
-    const { ids } = run({ texts: [text], pairs: undefined, padTo: undefined, seam: { add_special_tokens: false, arrays: [] } });
+    const { ids } = run({ texts: [text], pairs: undefined, padTo: undefined, seam: { add_special_tokens: false, arrays: 0 } });
     return ids.length === 1 ? ids[0] : undefined;
   };
   const textOf = (id: number) => idsToTokens(Int32Array.of(id))[0] as string;
@@ -238,32 +249,37 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     throw new InputError(`tokenizer: option 'padding': this tokenizer has no padding token (looked for ${names.join(' and ')})`);
   };
 
-  const call = (texts: string | readonly string[], options?: TokenizeOptions | null) => {
-    checkOptions('tokenizer', options, kTokenizeRules);
-    const wanted = toWanted(texts, options ?? {}, config, model_max_length, arraysFor(options ?? {}, config));
+  const call = (texts: string | readonly string[], given?: TokenizeOptions | null) => {
+    checkOptions('tokenizer', given, kTokenizeRules);
+    const options: TokenizeOptions = given ?? kNoOptions;
+    const wanted = toWanted(texts, options, config, model_max_length, arraysFor(options, config));
     const answer = run(wanted);
     const pad = wanted.padTo === undefined ? 0 : padId();
-    const flat = typeof texts === 'string' && !options?.return_overflowing_tokens;
-    const padding_side = options?.padding_side ?? config.padding_side;
-    const out = layOut(answer, wanted, { type_ids: config.type_ids, ...options, padding_side }, pad, flat);
+    const flat = typeof texts === 'string' && !options.return_overflowing_tokens;
+    const left = (options.padding_side ?? config.padding_side) === 'left';
+    const inCodePoints = options.offsets === 'codepoint';
     const details = () => {
-      const seam = { ...wanted.seam, arrays: ['offsets', 'word_ids', 'sequence_ids'] as OptionalArray[], return_tokens: true };
+      const { offsets, word_ids, sequence_ids, per_encoding } = kArrays;
+      const seam = { ...wanted.seam, arrays: offsets | word_ids | sequence_ids | per_encoding, return_tokens: true };
       const again = run({ ...wanted, seam });
-      const offsets = options?.offsets === 'codepoint' ? toCodePoints(again, wanted) : again.offsets;
       const rows = toRows(again.lengths, wanted.padTo);
-      return { answer: again, offsets, rows, left: padding_side === 'left', pad: textOf(pad) };
+      return { answer: again, offsets: inCodePoints ? toCodePoints(again, wanted) : again.offsets, rows, left, pad: textOf(pad) };
     };
-    return withFacts(out, extras.lookUps(details));
+    const result = new extras.LookUps(details, factsOf(answer));
+    return layOut(answer, wanted, options, { left, type_ids: config.type_ids, pad, flat }, result);
   };
 
-  const encodeOne = (name: string, text: string, options: EncodeOptions, return_tokens: boolean): EncodeAnswer => {
+  const encodeOne = (
+    name: string,
+    text: string,
+    options: EncodeOptions | null | undefined,
+    return_tokens: boolean,
+  ): EncodeAnswer => {
     checkOptions(name, options, kEncodeRules);
     if (typeof text !== 'string') throw new InputError(`${name}: expected a string, found ${describe(text)}`);
-    const wanted = toWanted(text, options, config, model_max_length, []);
-    return run({ ...wanted, seam: { ...wanted.seam, return_tokens } });
+    return run(toWanted(text, options ?? kNoOptions, config, model_max_length, 0, return_tokens));
   };
-  const encode = (text: string, options?: EncodeOptions | null): number[] =>
-    Array.from(encodeOne('encode', text, options ?? {}, false).ids);
+  const encode = (text: string, options?: EncodeOptions | null): number[] => toList(encodeOne('encode', text, options, false).ids);
 
   const convert_ids_to_tokens = (ids: TokenIds): string[] => {
     const list = toIds('convert_ids_to_tokens', ids);
@@ -290,8 +306,8 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   };
 
   const counts = (texts: readonly string[], { add_special_tokens, split_special_tokens }: CountOptions): Int32Array => {
-    const { text, lengths } = joinTexts(texts);
-    return host.call((handle) => handle.count(text, lengths, { add_special_tokens, split_special_tokens })).counts;
+    const seam = { add_special_tokens, split_special_tokens, arrays: kArrays.per_encoding };
+    return host.call((handle) => handle.encode(texts, undefined, seam)).lengths;
   };
 
   const count = (texts: string | readonly string[], options?: CountOptions | null) => {
@@ -310,7 +326,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
       texts: [text],
       pairs: undefined,
       padTo: undefined,
-      seam: { add_special_tokens: false, split_special_tokens, arrays: ['offsets'] },
+      seam: { add_special_tokens: false, split_special_tokens, arrays: kArrays.offsets },
     });
     return extras.cutText(text, { offsets, count: (part) => counts([part], options)[0] as number }, options);
   };
@@ -326,7 +342,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   const decode_stream = (options?: DecodeOptions | null): DecodeStream => {
     checkOptions('decode_stream', options, kDecodeRules);
     const ids = (pushed: number | bigint | TokenIds) =>
-      toIds('push', typeof pushed === 'number' || typeof pushed === 'bigint' ? ([pushed] as number[]) : pushed);
+      toList(toIds('push', typeof pushed === 'number' || typeof pushed === 'bigint' ? ([pushed] as number[]) : pushed));
     const cleans = options?.clean_up_tokenization_spaces ?? config.clean_up_tokenization_spaces;
     return makeDecodeStream((all) => decode(all, options), ids, cleans);
   };

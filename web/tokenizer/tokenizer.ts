@@ -18,6 +18,7 @@ import type { ModelSource } from '../source/source.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 import type { SeamTokenizerHandle } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
+import { withTextCalls } from '../host/text_calls.js';
 import { compileWasm, fullWasm, instantiateWasm } from '../host/wasm_loader.js';
 import { makeTokenizer, type Extras } from './make_tokenizer.js';
 import type { Tokenizer, TrainOptions, TrainedTokenizer, TrainingTexts } from './types.js';
@@ -46,7 +47,11 @@ async function startTokenizer(
 ): Promise<Tokenizer> {
   const extras = await abortable(loadExtras(), signal);
   const instance = await abortable(instantiateWasm(await abortable(compileWasm(false, wasm), signal)), signal);
-  const host = new SeamHost('this tokenizer', instance, new instance.seam.Tokenizer());
+  const host = new SeamHost(
+    'this tokenizer',
+    instance,
+    withTextCalls(instance, new instance.seam.Tokenizer()) as SeamTokenizerHandle,
+  );
   let files: NamedBytes[];
   try {
     files = await load(host, extras);

@@ -1,4 +1,6 @@
 // ByteLevel and ByteFallback: tokens that stand for bytes become text.
+#include <algorithm>
+
 #include "core/utf.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/component.h"
@@ -8,22 +10,27 @@ namespace wattn {
 namespace {
 
 // Converts tokens of the byte alphabet to their bytes and keeps all others; invalid UTF-8 in the result becomes U+FFFD.
-class ByteLevelDecoder : public Decoder {
+class ByteLevelDecoder : public TokenDecoder {
  public:
-  bool decode(std::vector<std::string>& tokens) const override {
-    std::string bytes;
-    for (const std::string& token : tokens) {
-      const std::size_t size = bytes.size();
-      for (std::size_t position = 0; position < token.size();) {
-        const int byte = byte_of_char(next_code_point(token, position));
-        if (byte < 0) {
-          bytes.replace(size, std::string::npos, token);
-          break;
-        }
-        bytes.push_back(static_cast<char>(byte));
-      }
+  char* write(std::string_view token, bool, char* out) const override {
+    char* const begin = out;
+    for (std::size_t position = 0; position < token.size();) {
+      const int byte = byte_of_char(next_code_point(token, position));
+      if (byte < 0) return std::copy(token.begin(), token.end(), begin);
+      *out++ = static_cast<char>(byte);
     }
-    tokens = {replace_invalid_utf8(bytes)};
+    return out;
+  }
+  void end(std::string& bytes) const override {
+    if (!is_utf8(bytes)) bytes = replace_invalid_utf8(bytes);
+  }
+  // Here the tokens become one: a character may have bytes of two.
+  bool decode(std::vector<std::string>& tokens) const override {
+    TokenDecoder::decode(tokens);
+    std::string bytes;
+    for (const std::string& token : tokens) bytes += token;
+    end(bytes);
+    tokens = {std::move(bytes)};
     return true;
   }
 };

@@ -26,6 +26,16 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   text = std::move(out);
 }
 
+bool may_need_clean_up(std::string_view text) {
+  for (std::size_t i = 0; i + 2 <= text.size(); ++i) {
+    if (text[i] != ' ') continue;
+    const char next = text[i + 1];
+    if (next == '.' || next == '?' || next == '!' || next == ',' || next == '\'') return true;
+    if ((next == 'n' || next == 'd') && text.substr(i + 2).find_first_of("'o") == 0) return true;
+  }
+  return false;
+}
+
 void clean_up_wordpiece(std::string& text) {
   for (const auto& [from, to] : kBeforeDoNot) replace_all(text, from, to);
   replace_all(text, " do not", " don't");

@@ -43,6 +43,15 @@ constexpr ComponentReader<Decoder> kReaders[] = {
 
 }  // namespace
 
+bool TokenDecoder::decode(std::vector<std::string>& tokens) const {
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    std::string text(tokens[i].size() + 1, '\0');
+    text.resize(static_cast<std::size_t>(write(tokens[i], i == 0, text.data()) - text.data()));
+    tokens[i] = std::move(text);
+  }
+  return true;
+}
+
 DecoderResult read_decoder(JsonRef json, int depth) { return read_component<Decoder>(json, depth, "decoder", kReaders); }
 
 DecoderResult read_decoder_of_class(JsonRef json, JsonRef model, JsonRef tokenizer_config) {

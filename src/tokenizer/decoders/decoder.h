@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/json.h"
@@ -18,6 +19,20 @@ class Decoder {
   // Changes the tokens so that the text is their concatenation; may merge tokens. Returns false if that would have more than
   // kMostDecodedBytes: the Replace of a file can let a text grow without end.
   virtual bool decode(std::vector<std::string>& tokens) const = 0;
+  // The same by another way, which a decoder may have; else null.
+  virtual const class TokenDecoder* by_token() const { return nullptr; }
+};
+
+// A decoder that needs one token at a time, so that decoding a text makes no list of strings.
+class TokenDecoder : public Decoder {
+ public:
+  // Writes the text of a token, of at most token.size() + 1 bytes, and returns its end. is_first: it is the first of its text.
+  virtual char* write(std::string_view token, bool is_first, char* out) const = 0;
+  // Completes a text of all tokens.
+  virtual void end(std::string&) const {}
+
+  bool decode(std::vector<std::string>& tokens) const override;
+  const TokenDecoder* by_token() const override { return this; }
 };
 
 using DecoderResult = Result<std::unique_ptr<Decoder>>;

@@ -12,22 +12,22 @@ namespace wattn {
 namespace {
 
 // A token that begins with the prefix continues the word; any other except the first gets a space before it.
-class WordPieceDecoder : public Decoder {
+class WordPieceDecoder : public TokenDecoder {
  public:
   WordPieceDecoder(std::string prefix, bool cleanup) : prefix_(std::move(prefix)), cleanup_(cleanup) {}
 
-  bool decode(std::vector<std::string>& tokens) const override {
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-      if (i > 0) {
-        if (tokens[i].starts_with(prefix_)) {
-          tokens[i].erase(0, prefix_.size());
-        } else {
-          tokens[i].insert(0, 1, ' ');
-        }
-      }
-      if (cleanup_) clean_up_wordpiece(tokens[i]);
+  char* write(std::string_view token, bool is_first, char* out) const override {
+    char* const begin = out;
+    if (!is_first && token.starts_with(prefix_)) {
+      token.remove_prefix(prefix_.size());
+    } else if (!is_first) {
+      *out++ = ' ';
     }
-    return true;
+    for (const char c : token) *out++ = c;
+    if (!cleanup_ || !may_need_clean_up({begin, out})) return out;
+    std::string own(begin, out);
+    clean_up_wordpiece(own);
+    return std::copy(own.begin(), own.end(), begin);
   }
 
  private:
@@ -36,13 +36,20 @@ class WordPieceDecoder : public Decoder {
 };
 
 // Replaces the visible character with a space; in the first token it is removed, unless the pre-tokenizer never inserts it.
-class MetaspaceDecoder : public Decoder {
+class MetaspaceDecoder : public TokenDecoder {
  public:
   explicit MetaspaceDecoder(MetaspaceSettings settings)
       : mark_(to_utf8(std::u32string(1, settings.replacement))), drops_first_(settings.prepend != PrependScheme::kNever) {}
-  bool decode(std::vector<std::string>& tokens) const override {
-    for (std::size_t i = 0; i < tokens.size(); ++i) replace_all(tokens[i], mark_, i == 0 && drops_first_ ? "" : " ");
-    return true;
+  char* write(std::string_view token, bool is_first, char* out) const override {
+    for (std::size_t i = 0; i < token.size();) {
+      if (token[i] != mark_[0] || !token.substr(i).starts_with(mark_)) {
+        *out++ = token[i++];
+        continue;
+      }
+      if (!is_first || !drops_first_) *out++ = ' ';
+      i += mark_.size();
+    }
+    return out;
   }
 
  private:

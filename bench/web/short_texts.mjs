@@ -1,0 +1,134 @@
+// One short text at a time: encode, decode and call of wattn's tokenizers against npm's @huggingface/tokenizers in the same process, on
+// the English questions of XQuAD (1,190 of SQuAD's, all distinct); and `embed` of a text of 8 tokens against its forward pass alone.
+// Microseconds of processor time (which counts the collector's threads too), medians of interleaved rounds, and a CSV under bench/record.
+// Needs ../shared/data; the npm rival is installed into build/rivals. ROUNDS=.. sets the rounds, DIST=.. another build's dist.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { writeRecord } from './lib/record.mjs';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const data = join(root, '../shared/data');
+const rivals = join(root, 'build/rivals');
+const kRival = '@huggingface/tokenizers@0.2.0';
+const kModels = { WordPiece: 'bert-base-uncased', 'byte-level BPE': 'roberta-base', Unigram: 't5-small' };
+const kQuestions = 'qa/xquad/xquad.en.json';
+const rounds = Number(process.env.ROUNDS ?? 21);
+
+if (!existsSync(join(data, kQuestions))) {
+  console.log(`skipped: no ${join(data, kQuestions)}`);
+  process.exit(0);
+}
+if (!existsSync(join(rivals, 'node_modules/@huggingface/tokenizers'))) {
+  mkdirSync(rivals, { recursive: true });
+  if (!existsSync(join(rivals, 'package.json'))) writeFileSync(join(rivals, 'package.json'), '{}');
+  spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', kRival], { cwd: rivals, stdio: 'inherit' });
+}
+const rivalModule = await import(
+  pathToFileURL(createRequire(join(rivals, 'package.json')).resolve('@huggingface/tokenizers')).href
+);
+const { Tokenizer } = rivalModule.default ?? rivalModule;
+const { AutoModel, AutoTokenizer, pipeline } = await import(
+  pathToFileURL(join(process.env.DIST ?? join(root, 'dist'), 'node.js')).href
+);
+
+const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
+const read = (file) => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {});
+const questions = [
+  ...new Set(
+    read(join(data, kQuestions)).data.flatMap(({ paragraphs }) => paragraphs.flatMap(({ qas }) => qas.map((qa) => qa.question))),
+  ),
+];
+
+/** Microseconds of processor time of each run, one after the other in every round; per: how many calls a run has. */
+async function measure(runs, per) {
+  const times = Object.fromEntries(Object.keys(runs).map((name) => [name, []]));
+  for (let round = -3; round < rounds; ++round) {
+    for (const [name, run] of Object.entries(runs)) {
+      const start = process.cpuUsage();
+      await run();
+      const { user, system } = process.cpuUsage(start);
+      if (round >= 0) times[name].push((user + system) / per);
+    }
+  }
+  return Object.fromEntries(Object.entries(times).map(([name, all]) => [name, median(all)]));
+}
+
+const rows = [];
+const host = () => `node ${process.version}`;
+const busy = () => loadavg()[0].toFixed(1);
+let kept; // so that nothing is left out as unused
+for (const [model, name] of Object.entries(kModels)) {
+  const folder = join(data, 'tokenizers', name);
+  const ours = await AutoTokenizer.from_pretrained(folder);
+  const rival = new Tokenizer(read(join(folder, 'tokenizer.json')), read(join(folder, 'tokenizer_config.json')));
+  const ids = questions.map((question) => ours.encode(question));
+  const each = (list, run) => () => {
+    for (const item of list) kept = run(item);
+  };
+  const us = await measure(
+    {
+      encode: each(questions, (text) => ours.encode(text)),
+      'npm encode': each(questions, (text) => rival.encode(text)),
+      decode: each(ids, (row) => ours.decode(row)),
+      'npm decode': each(ids, (row) => rival.decode(row)),
+      call: each(questions, (text) => ours(text)),
+      'npm call': each(questions, (text) => rival.encode(text, { return_token_type_ids: true })),
+      batch: () => (kept = ours(questions, { return_tensor: false, return_token_type_ids: false })),
+    },
+    questions.length,
+  );
+  for (const what of ['encode', 'decode', 'call']) {
+    const npm = us[`npm ${what}`];
+    rows.push({
+      case: `${model} ${what}`,
+      wattn: us[what].toFixed(2),
+      against: npm.toFixed(2),
+      ratio: (npm / us[what]).toFixed(2),
+      'share of a batch': what === 'encode' ? us.batch.toFixed(2) : '',
+      load: busy(),
+      rival: kRival,
+      host: host(),
+    });
+  }
+  ours.dispose();
+}
+
+// The model of the package, and all-MiniLM-L6-v2 where it is there. A pass alone: the model's ids, ready as Tensors.
+const minilm = join(root, '.models/all-MiniLM-L6-v2');
+for (const [name, model, dtype] of [
+  ['bundled', undefined, undefined],
+  ['MiniLM', minilm, 'q8'],
+  ['MiniLM', minilm, 'f32'],
+]) {
+  if (model && !existsSync(model)) continue;
+  const options = { threads: 1, ...(dtype && { dtype }) };
+  const embed = await pipeline('feature-extraction', model, options);
+  const pass = await AutoModel.from_pretrained(model, options);
+  const text = 'the bakery opens at six';
+  const encoding = embed.tokenizer(text);
+  await embed.warmup();
+  const repeat = 100;
+  const times = (run) => async () => {
+    for (let i = 0; i < repeat; ++i) kept = await run();
+  };
+  const us = await measure({ embed: times(() => embed(text)), pass: times(() => pass(encoding)) }, repeat);
+  rows.push({
+    case: `${name} ${dtype ?? ''} embed of ${encoding.input_ids.size} tokens, against its pass`,
+    wattn: us.embed.toFixed(1),
+    against: us.pass.toFixed(1),
+    ratio: (us.embed / us.pass).toFixed(3),
+    'share of a batch': '',
+    load: busy(),
+    rival: '',
+    host: host(),
+  });
+  await embed.dispose();
+  await pass.dispose();
+}
+console.table(rows.map(({ rival: _rival, host: _host, ...row }) => row));
+if (!process.env.DIST) writeRecord('short-texts', rows);
+process.exit(kept ? 0 : 1);
