@@ -97,12 +97,13 @@ std::vector<File> to_files(const val& files) {
 
 inline std::vector<std::int32_t> to_ids(const val& array) { return emscripten::convertJSArrayToNumberVector<std::int32_t>(array); }
 
-// The options of a call. An absent, undefined or null member means the fallback; web/ has checked the types.
+// The options of a call; null for none. An absent, undefined or null member means the fallback; web/ has checked the types.
 class Options {
  public:
   explicit Options(const val& members) : members_(members) {}
 
   bool has(const char* key) const {
+    if (members_.isNull()) return false;
     const val member = members_[key];
     return !member.isUndefined() && !member.isNull();
   }

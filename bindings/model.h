@@ -161,22 +161,26 @@ class ModelHandle {
       out.set("data", to_typed_array(result.data));
       set_number(out, "dim", result.dim);
       out.set("pooled", result.pooled);
-      out.set("tokens", to_typed_array(result.tokens));
-      out.set("untruncated", to_typed_array(result.tokens_untruncated));
-      out.set("windows", to_typed_array(result.windows));
+      for (const auto& [key, values] :
+           {std::pair{"tokens", &result.tokens}, {"untruncated", &result.tokens_untruncated}, {"windows", &result.windows}}) {
+        out.set(key, to_typed_array(*values));
+      }
       out.set("unknown", to_typed_array(result.unknown));
     };
     return start({std::move(texts), nullptr, std::move(job).value(), report}, steps);
   }
 
-  // options: of encode(), at_token and first_text. pairs: the second texts in the same form, or null. Answer: that of encode(), and
-  // logits [sum of rows, labels], rows [encodings], labels.
+  // options: flags, max_length and overlap (to_encode_options), at_token and first_text. pairs: the second texts in the same form,
+  // or null. Answer: that of encode(), and logits [sum of rows, labels], rows [encodings], labels.
   val predict(val text, val lengths, val pair_text, val pair_lengths, val options, int steps) {
     const Options given(options);
     auto texts = std::make_unique<Texts>(text, lengths), pairs = std::make_unique<Texts>(pair_text, pair_lengths);
-    auto job = PredictJob::begin(
-        *model_, texts->views, pairs->views,
-        {.encode = to_encode_options(given), .at_token = given.word("at_token"), .first_text = given.integer("first_text")});
+    auto job = PredictJob::begin(*model_, texts->views, pairs->views,
+                                 {.encode = to_encode_options(static_cast<std::uint32_t>(given.integer("flags")),
+                                                              static_cast<std::int32_t>(given.integer("max_length")),
+                                                              static_cast<std::int32_t>(given.integer("overlap"))),
+                                  .at_token = given.word("at_token"),
+                                  .first_text = given.integer("first_text")});
     if (!job.ok()) return answer(job.error());
     const auto report = [](Job& ran, bool more, val& out) {
       if (more) return;

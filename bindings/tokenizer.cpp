@@ -4,21 +4,22 @@
 #include <emscripten/emscripten.h>
 
 #include <numeric>
+#include <utility>
 
 #include "core/gguf.h"
 #include "tokenizer/formats/formats.h"
 
 namespace wattn {
-EncodeOptions to_encode_options(const Options& options) {
+EncodeOptions to_encode_options(std::uint32_t flags, std::int32_t max_length, std::int32_t overlap) {
   EncodeOptions out;
-  out.add_special_tokens = options.flag("add_special_tokens", true);
-  out.split_special_tokens = options.flag("split_special_tokens");
-  out.max_length = options.optional_integer<std::int32_t>("max_length");
-  out.strategy = options.choice<TruncationStrategy>("strategy", {"longest_first", "only_first", "only_second"});
-  out.truncation_side = options.word("truncation_side") == "left" ? Side::kLeft : Side::kRight;
-  out.overlap = static_cast<std::int32_t>(options.integer("overlap"));
-  out.return_overflowing = options.flag("return_overflowing");
-  out.return_tokens = options.flag("return_tokens");
+  out.add_special_tokens = flags & 1;
+  out.split_special_tokens = flags & 2;
+  out.truncation_side = flags & 4 ? Side::kLeft : Side::kRight;
+  out.return_overflowing = flags & 8;
+  out.return_tokens = flags & 16;
+  if (flags & 32) out.max_length = max_length;
+  out.strategy = static_cast<TruncationStrategy>(flags >> 6 & 3);
+  out.overlap = overlap;
   return out;
 }
 
@@ -38,16 +39,18 @@ void FlatEncodings::add(const Encoding& encoding, std::int32_t text_index) {
 }
 
 void FlatEncodings::set_on(val& out) const {
-  out.set("ids", to_typed_array(ids));
-  out.set("type_ids", to_typed_array(type_ids));
+  for (const auto& [key, values] : {std::pair{"ids", &ids},
+                                    {"type_ids", &type_ids},
+                                    {"special_tokens_mask", &special_tokens_mask},
+                                    {"word_ids", &word_ids},
+                                    {"sequence_ids", &sequence_ids},
+                                    {"lengths", &lengths},
+                                    {"untruncated", &untruncated},
+                                    {"text", &text}}) {
+    out.set(key, to_typed_array(*values));
+  }
   out.set("offsets", to_typed_array(&offsets.data()->begin, 2 * offsets.size()));
-  out.set("special_tokens_mask", to_typed_array(special_tokens_mask));
-  out.set("word_ids", to_typed_array(word_ids));
-  out.set("sequence_ids", to_typed_array(sequence_ids));
-  out.set("lengths", to_typed_array(lengths));
-  out.set("untruncated", to_typed_array(untruncated));
   out.set("unknown", to_typed_array(unknown));
-  out.set("text", to_typed_array(text));
 }
 
 val text_answer(const Result<std::string>& text) { return text.ok() ? answer("text", val(text.value())) : answer(text.error()); }
@@ -168,20 +171,13 @@ EMSCRIPTEN_KEEPALIVE void* text_room(std::size_t bytes) {
   return room = new std::int32_t[(bytes + 3) / 4];
 }
 
-// flags: see the code. The room has the UTF-8 of the texts and of their pairs, and their lengths. Answer: the arrays of
-// FlatEncodings over all encodings, each text's followed by its overflow windows; with return_tokens, tokens too.
+// flags: those of to_encode_options(), and from bit 8 on those of FlatEncodings::Wanted. The room has the UTF-8 of the texts and of
+// their pairs, and their lengths. Answer: the arrays of FlatEncodings over all encodings, each text's followed by its overflow
+// windows; with return_tokens, tokens too.
 EMSCRIPTEN_KEEPALIVE const TextAnswer* text_encode(const Tokenizer* tokenizer, std::size_t bytes, std::int32_t num_texts,
                                                    std::int32_t num_pairs, std::uint32_t flags, std::int32_t max_length,
                                                    std::int32_t overlap) {
-  EncodeOptions options;
-  options.add_special_tokens = flags & 1;
-  options.split_special_tokens = flags & 2;
-  options.truncation_side = flags & 4 ? Side::kLeft : Side::kRight;
-  options.return_overflowing = flags & 8;
-  options.return_tokens = flags & 16;
-  if (flags & 32) options.max_length = max_length;
-  options.strategy = static_cast<TruncationStrategy>(flags >> 6 & 3);
-  options.overlap = overlap;
+  const EncodeOptions options = to_encode_options(flags, max_length, overlap);
   begin_answer(flags >> 8);
   const std::u16string units = to_utf16({reinterpret_cast<const char*>(room), bytes});
   const std::int32_t* lengths = room + (bytes + 3) / 4;

@@ -29,8 +29,8 @@ struct FlatEncodings {
   void set_on(val& out) const;
 };
 
-// The options of encode().
-EncodeOptions to_encode_options(const Options& options);
+// flags: toFlags() of web/host/text_calls.ts makes them.
+EncodeOptions to_encode_options(std::uint32_t flags, std::int32_t max_length, std::int32_t overlap);
 
 // Answer: text.
 val text_answer(const Result<std::string>& text);

@@ -118,6 +118,8 @@ export interface ForwardAnswer extends Answer {
 
 /** max_length defaults to the model's own. */
 export interface SeamPredictOptions extends SeamEncodeOptions {
+  /** The options as flags: toFlags() of text_calls.ts. */
+  flags?: number;
   /** Computes logits only at tokens with this text. */
   at_token?: string;
   first_text?: number; // index of the first text, for messages
@@ -288,7 +290,7 @@ export interface SeamModel extends SeamTokenizer {
   delete_adapter(adapter: number): Answer;
   /** It becomes part of the weights. The others must be deleted before. */
   merge_adapter(adapter: number): Answer;
-  embed(text: Uint8Array, lengths: Int32Array, options: SeamEmbedOptions, steps: number): EmbedAnswer;
+  embed(text: Uint8Array, lengths: Int32Array, options: SeamEmbedOptions | null, steps: number): EmbedAnswer;
   predict(
     text: Uint8Array,
     lengths: Int32Array,

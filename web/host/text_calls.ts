@@ -40,7 +40,8 @@ const kNoBytes = new Uint8Array();
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-function toFlags(options: SeamEncodeOptions): number {
+/** The flags of to_encode_options() in C++, with the arrays. */
+export function toFlags(options: SeamEncodeOptions): number {
   return (
     (options.add_special_tokens === false ? 0 : 1) |
     (options.split_special_tokens ? 2 : 0) |

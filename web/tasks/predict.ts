@@ -2,6 +2,7 @@
 import { InputError } from '../core/errors.js';
 import type { PredictAnswer, SeamPredictOptions } from '../host/seam.js';
 import { joinTexts } from '../core/texts.js';
+import { toFlags } from '../host/text_calls.js';
 import { jobPace, runJob } from '../engine/job.js';
 import type { Context, TaskEngine } from '../engine/task.js';
 
@@ -106,7 +107,7 @@ export async function predict(
     const texts = joinTexts(slice.map(({ text }) => text));
     const isPair = slice[0]?.text_pair !== undefined;
     const pairs = isPair ? joinTexts(slice.map(({ text_pair }) => text_pair as string)) : undefined;
-    const seamOptions = { ...options, first_text: first + begin };
+    const seamOptions = { ...options, flags: toFlags(options), first_text: first + begin };
     const answer = await runJob(engine, pace, signal, (handle, steps) =>
       handle.predict(texts.text, texts.lengths, pairs?.text ?? null, pairs?.lengths ?? null, seamOptions, steps),
     );
