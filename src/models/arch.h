@@ -34,6 +34,9 @@ struct GgufLayout {
   std::span<const GgufSwitch> switches{};
 };
 
+// A key that no config.json has: only_key of what llama.cpp names apart, and config.json does not.
+inline constexpr const char* kOnlyInGguf = "only in GGUF";
+
 struct Arch {
   const char* model_type;   // of config.json
   const char* base_prefix;  // of weight names in checkpoints with a head: "bert."; or model_type and a dot

@@ -11,7 +11,7 @@ void parse_config(Fields& config, ModelConfig& out) {
   config.expect("position_embedding_type", "absolute");
   for (const char* key : {"embedding_size", "rope_scaling", "head_dim"}) config.absent(key);
   read_bert_like(config, out.transformer);
-  out.transformer.type_vocab_size = config.size("type_vocab_size", 1 << 12);
+  read_type_vocab_size(config, out.transformer);  // none in llama.cpp's files of DistilBERT
   out.transformer.pooler = true;
 }
 

@@ -32,6 +32,7 @@ extern const Arch kEuroBert = {
                            .input = HeadInput::kEach},
               .token = {.output = "classifier"},
               .masked_lm = {.output = "lm_head", .tied_by_config = true, .output_bias = false}},
+    .gguf = {.architecture = "eurobert", .config = R"("hidden_act": "silu")", .fields = kLlamaGgufFields},
     .defaults = {kLlamaDefaults, R"("vocab_size": 128256, "hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12, )"
                                  R"("num_attention_heads": 12, "max_position_embeddings": 8192, "rms_norm_eps": 1e-5)"},
 };

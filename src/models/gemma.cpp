@@ -68,7 +68,8 @@ void parse_gemma3(Fields& config, ModelConfig& out) {
 }
 
 // llama.cpp's names are those of Llama; its norms have the whole factor.
-constexpr GgufField kGgufFields[] = {
+constexpr GgufField kLaterGgufFields[] = {
+    {"query_pre_attn_scalar", "attention.key_length"},  // llama.cpp takes another only for the models of 27B
     {"hidden_size", "embedding_length"},
     {"num_hidden_layers", "block_count"},
     {"num_attention_heads", "attention.head_count"},
@@ -80,9 +81,11 @@ constexpr GgufField kGgufFields[] = {
     {"rope_theta", "rope.freq_base", false},
     {"rope_local_base_freq", "rope.freq_base_swa", false},
     {"sliding_window", "attention.sliding_window", false},
+    {"_sliding_window_pattern", "attention.sliding_window_pattern", false},
     {"attn_logit_softcapping", "attn_logit_softcapping", false},
     {"final_logit_softcapping", "final_logit_softcapping", false},
 };
+constexpr std::span<const GgufField> kGgufFields = std::span(kLaterGgufFields).subspan(1);
 
 constexpr Arch arch(const char* model_type, void (*parse_config)(Fields&, ModelConfig&), const char* gguf, const char* defaults) {
   Arch arch = llama_arch(model_type, parse_config, gguf);
@@ -101,6 +104,15 @@ constexpr Arch later(const char* model_type, void (*parse_config)(Fields&, Model
   out.names.attention_output_norm = "layers.{}.post_attention_layernorm";
   out.names.ffn_norm = "layers.{}.pre_feedforward_layernorm";
   out.names.ffn_output_norm = "layers.{}.post_feedforward_layernorm";
+  out.gguf.fields = kLaterGgufFields;
+  return out;
+}
+
+// llama.cpp has a name of its own for what reads in both directions. Its config.json is that of kGemma3.
+constexpr Arch embedding_in_gguf() {
+  Arch out = later("gemma3_text", parse_gemma3, "gemma-embedding", nullptr);
+  out.gguf.config = R"("use_bidirectional_attention": true)";
+  out.only_key = kOnlyInGguf;
   return out;
 }
 
@@ -112,5 +124,6 @@ extern const Arch kGemma = arch("gemma", parse_gemma, "gemma",
 extern const Arch kGemma2 = later("gemma2", parse_gemma2, "gemma2", nullptr);
 extern const Arch kGemma3 =
     later("gemma3_text", parse_gemma3, "gemma3", R"("vocab_size": 262208, "max_position_embeddings": 131072)");
+extern const Arch kGemmaEmbedding = embedding_in_gguf();
 
 }  // namespace wattn

@@ -51,6 +51,9 @@ Result<void> add_fields(const Header& header, std::span<const GgufField> fields,
   for (const GgufField& field : fields) {
     const std::string key = header.prefix + field.key;
     const auto value = header.metadata.number(key);
+    if (!value && !header.metadata.numbers(key).empty()) {
+      return unsupported_error(header.file + ": " + key + ": expected a number for all layers, found one for each");
+    }
     if (!value && !field.required) continue;
     if (!value) return model_format_error(header.file + ": " + key + ": expected a number, found none");
     if (!(*value > -1e15 && *value < 1e15)) {

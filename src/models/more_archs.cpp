@@ -11,6 +11,7 @@ namespace wattn {
   ARCH(kGemma)                 \
   ARCH(kGemma2)                \
   ARCH(kGemma3)                \
+  ARCH(kGemmaEmbedding)        \
   ARCH(kGptNeoX)               \
   ARCH(kGranite)               \
   ARCH(kGte)                   \
@@ -29,6 +30,7 @@ namespace wattn {
   ARCH(kSmolLm3)               \
   ARCH(kStableLm)              \
   ARCH(kStaticEmbedding)       \
+  ARCH(kT5Encoder)             \
   ARCH(kUmT5)                  \
   ARCH(kXlmRobertaRotary)      \
   ARCH(kXlmRobertaFlash)

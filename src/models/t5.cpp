@@ -151,6 +151,14 @@ constexpr Arch kT5Arch = {
         {R"("vocab_size": 32128, "d_model": 512, "d_kv": 64, "d_ff": 2048, "num_layers": 6, "num_heads": 8, "eos_token_id": 1)"},
 };
 
+// llama.cpp has a name of its own for the encoder alone. Its config.json is that of kT5.
+constexpr Arch encoder_in_gguf() {
+  Arch arch = kT5Arch;
+  arch.gguf.architecture = "t5encoder";
+  arch.only_key = kOnlyInGguf;
+  return arch;
+}
+
 constexpr Arch mt5() {
   Arch arch = kT5Arch;
   arch.model_type = "mt5";
@@ -173,6 +181,7 @@ constexpr Arch umt5() {
 }  // namespace
 
 extern const Arch kT5 = kT5Arch;
+extern const Arch kT5Encoder = encoder_in_gguf();
 extern const Arch kMt5 = mt5();
 extern const Arch kUmT5 = umt5();
 

@@ -47,7 +47,8 @@ struct Kind {
   bool ignore_merges, add_bos;
 };
 constexpr Kind kKinds[] = {
-    {" gpt-2 phi-2 mpt olmo jina-es jina-de jina-v2-es jina-v2-de modern-bert ", nullptr, 0, true, false, false},
+    {" gpt-2 phi-2 mpt olmo jina-es jina-de jina-v2-es jina-v2-de modern-bert roberta-bpe jina-v1-en jina-v2-code ", nullptr, 0,
+     true, false, false},
     {" smollm starcoder refact command-r codeshell exaone ", kDigit, 1, true, false, false},
     {" falcon ", kFalcon, std::size(kFalcon), false, false, false},
     {" llama-bpe llama3 llama-v3 dbrx smaug-bpe ", kLlama3, 1, false, true, true},

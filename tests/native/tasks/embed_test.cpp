@@ -238,8 +238,8 @@ TEST(Embed, RejectsUnsupportedGgufFiles) {
     return loader.ok() ? "loaded" : loader.error().message;
   };
   EXPECT_EQ(error_of("modern-bert", "modern-berg"),
-            "m.gguf: general.architecture: expected one of \"gemma\", \"gemma2\", \"gemma3\", \"jina-bert-v2\", \"bert\", "
-            "\"gpt2\", \"llama\", "
+            "m.gguf: general.architecture: expected one of \"eurobert\", \"gemma\", \"gemma2\", \"gemma3\", \"gemma-embedding\", "
+            "\"t5encoder\", \"jina-bert-v2\", \"bert\", \"gpt2\", \"llama\", "
             "\"modern-bert\", \"nomic-bert\", \"qwen2\", \"qwen3\", \"t5\", found \"modern-berg\"");
   EXPECT_EQ(error_of("block_count", "block_kount"), "m.gguf: modern-bert.block_count: expected a number, found none");
   EXPECT_EQ(error_of("none", "yarn"),
