@@ -2,6 +2,7 @@
 
 Run after make_goldens.py, with `pip install gguf numpy safetensors`. f32.gguf holds the very weights of bert-tiny/model, so that its
 vectors are the same bits; q8_0.gguf and q4_0.gguf what gguf-py quantizes of them; types.gguf holds one [2, 256] tensor a type, types.f32 their values in the order of types.json.
+layouts.json: how gguf-py's tables, which llama.cpp's converter uses, name the tensors of the other goldens.
 """
 
 import json
@@ -95,7 +96,48 @@ def types(path):
     (OUT / "types.json").write_text(json.dumps({"types": listing, "gguf": importlib.metadata.version("gguf")}) + "\n")
 
 
+LAYOUTS = {
+    "architectures/roberta": "bert",
+    "architectures/xlm-roberta": "bert",
+    "architectures/camembert": "bert",
+    "architectures/distilbert": "bert",
+    "architectures/jina-bert": "jina-bert-v2",
+    "architectures/nomic-bert": "nomic-bert",
+    "architectures/nomic-bert-first": "nomic-bert",
+    "architectures/modernbert": "modern-bert",
+    "eurobert/base": "eurobert",
+    "seq2seq/t5": "t5",
+    "seq2seq/flan-t5": "t5",
+    "embedders/sentence-t5/model": "t5encoder",
+    "embedders/embeddinggemma/model": "gemma-embedding",
+    "decoders/smollm": "llama",
+    "decoders/qwen2": "qwen2",
+    "decoders/qwen3": "qwen3",
+    "decoders/gemma": "gemma",
+    "decoders/gemma2": "gemma2",
+    "decoders/gemma3": "gemma3",
+}
+
+
+def layouts(path):
+    """The poolers that the converter leaves out are left out, and embeddings that repeat shared.weight."""
+    arch_of = {name: arch for arch, name in gguf.MODEL_ARCH_NAMES.items()}
+    out = {}
+    for folder, architecture in LAYOUTS.items():
+        names = gguf.get_tensor_name_map(arch_of[architecture], 16)
+        tensors = {}
+        for name in load_file(ROOT / folder / "model.safetensors"):
+            plain = name
+            for prefix in ("bert.", "roberta.", "distilbert.", "model."):
+                plain = plain.removeprefix(prefix) if names.get_name(plain, (".weight", ".bias")) is None else plain
+            if not plain.startswith("pooler.") and not plain.endswith("coder.embed_tokens.weight"):
+                tensors[name] = names.get_name(plain, (".weight", ".bias"))
+        out[folder] = {"architecture": architecture, "tensors": tensors}
+    path.write_text(json.dumps(out, indent=1) + "\n")
+
+
 OUT.mkdir(exist_ok=True)
+layouts(OUT / "layouts.json")
 for kind in (Type.F32, Type.Q8_0, Type.Q4_0):
     bert(OUT / f"{kind.name.lower()}.gguf", kind)
 types(OUT / "types.gguf")

@@ -22,7 +22,7 @@ const kTypes = {
 export type BlockType = keyof typeof kTypes;
 
 /** A value of the metadata. Whole numbers are uint32, `{ f32 }` is a float32. */
-export type GgufValue = string | boolean | number | { f32: number } | readonly (string | Uint8Array)[] | Int32Array | Float32Array | Uint8Array; // prettier-ignore
+export type GgufValue = string | boolean | number | { f32: number } | readonly (string | Uint8Array)[] | readonly boolean[] | Int32Array | Float32Array | Uint8Array; // prettier-ignore
 
 export interface GgufTensor {
   name: string;
@@ -82,11 +82,13 @@ class Writer {
     else if ('f32' in value) {
       this.number(6, 4);
       this.add(new Uint8Array(Float32Array.of(value.f32).buffer));
-    } else {
+    } else if (value.length > 0 && typeof value[0] === 'boolean')
+      this.array(7, Uint8Array.from(value as readonly boolean[], Number));
+    else {
       this.number(9, 4);
       this.number(8, 4);
       this.number(value.length, 8);
-      for (const text of value) this.text(text);
+      for (const text of value as readonly (string | Uint8Array)[]) this.text(text);
     }
   }
   done(): Uint8Array {

@@ -15,7 +15,7 @@ export const withLayer = (name: string, layer: number): string =>
   name.replace(kLayer, (_, before, __, after) => before + layer + after);
 
 /** Layers of each kind follow a period: full attention in every n-th, counted from 0 or from 1. */
-function kindsByPeriod(config: Json, layers: number): string[] | undefined {
+export function kindsByPeriod(config: Json, layers: number): string[] | undefined {
   const type: string = config['model_type'];
   const every = config['global_attn_every_n_layers'] ?? (type === 'modernbert' ? 3 : undefined);
   const pattern =
@@ -29,8 +29,10 @@ function kindsByPeriod(config: Json, layers: number): string[] | undefined {
 export function cutLayers(config: Json, tensors: ReadonlyMap<string, string>, layers: readonly number[]): Json {
   const found = new Set([...tensors.keys()].map(layerOf).filter((layer) => layer !== undefined));
   const key = ['num_hidden_layers', 'n_layer', 'n_layers', 'num_layers'].find((name) => config[name] === found.size);
+  // T5's encoder alone keeps the config.json of both.
   const isPair =
-    config['is_encoder_decoder'] === true || config['decoder_layers'] !== undefined || config['num_decoder_layers'] > 0;
+    (config['is_encoder_decoder'] === true || config['decoder_layers'] !== undefined || config['num_decoder_layers'] > 0) &&
+    !(/t5$/.test(config['model_type']) && ![...tensors.keys()].some((name) => name.includes('decoder.block.')));
   if (key === undefined || isPair) {
     throw new UnsupportedError("pack: option 'layers': expected a model with one stack of numbered layers, found another kind");
   }

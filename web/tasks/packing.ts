@@ -260,7 +260,8 @@ async function makePlan(
     const name = place === undefined || place === layer ? found.name : withLayer(found.name, place);
     tensors.set(found.key, { name, shape, type: typeOf(found.name, shape, dtype), rows, columns });
   }
-  const there = llamaLayout(files, [...tensors.values()], dtype);
+  const pooler = vocab == null && !layers && dim == null;
+  const there = llamaLayout(files, [...tensors.values()], { dtype, pooler });
   if (typeof there === 'string') {
     return {
       files,
