@@ -204,11 +204,16 @@ describe("llama.cpp's keys", () => {
     expect(regular.get('modern-bert.attention.sliding_window_pattern')).toBe(3);
     expect(regular.get('modern-bert.attention.sliding_window')).toBe(10);
     expect(regular.get('modern-bert.rope.freq_base')).toBe(160000);
-    const odd = await keysOf('architectures/modernbert', (config) => ({
-      ...config,
-      layer_types: ['sliding_attention', 'full_attention', 'full_attention'],
-    }));
-    expect(odd.get('modern-bert.attention.sliding_window_pattern')).toEqual([true, false, false]);
+    const layer_types = ['sliding_attention', 'full_attention', 'full_attention'];
+    const files = edited(filesFor('architectures/modernbert'), 'config.json', (config) => ({ ...config, layer_types }));
+    const { bytes } = await pack(files, { dtype: 'f32' });
+    expect(readGguf(bytes).metadata.get('modern-bert.attention.sliding_window_pattern')).toEqual([true, false, false]);
+    expect(await states(named(bytes))).toEqual(await states(files));
+    await expectError(
+      states(named(withoutFiles(bytes))),
+      'UnsupportedError',
+      /sliding_window_pattern: expected a number for all layers/,
+    );
     const gemma = await keysOf('embedders/embeddinggemma/model');
     expect(gemma.get('gemma-embedding.attention.sliding_window_pattern')).toBe(2);
     expect(gemma.get('gemma-embedding.attention.causal')).toBe(false);

@@ -121,6 +121,7 @@ TEST(GgufConfig, IsReadForEveryArchitecture) {
                                                 {"nomic-bert", File("nomic-bert").usual()},
                                                 {"gpt2", File("gpt2").usual()},
                                                 {"llama", llama()},
+                                                {"eurobert", llama("eurobert")},
                                                 {"qwen2", llama("qwen2")},
                                                 {"qwen3", llama("qwen3").number(".attention.key_length", 8)},
                                                 {"t5", t5()}};
@@ -215,7 +216,7 @@ TEST(GgufConfig, PackedFilesAreTheDocuments) {
 
 TEST(GgufConfig, ErrorsNameFileAndKey) {
   const std::pair<File, const char*> wrong[] = {
-      {File("falcon").usual(), "m.gguf: general.architecture: expected one of \"gemma\", \"gemma2\""},
+      {File("falcon").usual(), "m.gguf: general.architecture: expected one of \"eurobert\", \"gemma\", \"gemma2\""},
       {File(""), "general.architecture: expected one of"},
       {File("bert"), "m.gguf: bert.embedding_length: expected a number, found none"},
       {File("bert").number(".embedding_length", 1e300), "bert.embedding_length: expected a size, found another number"},
