@@ -46,6 +46,17 @@ Result<AddedTokens> AddedTokens::from_json(JsonRef json, const TokenModel& model
   return tokens;
 }
 
+Result<void> AddedTokens::add_special(const std::vector<std::string>& contents, const TokenModel& model) {
+  for (const std::string& content : contents) {
+    AddedToken token;
+    token.content = content;
+    token.special = true;
+    if (auto added = add(std::move(token), model, nullptr); !added.ok()) return added.error();
+  }
+  build_indices();
+  return {};
+}
+
 // As in the reference, the id is the one that the content already has, in the model or as an added token, or else the next after
 // the model's tokens, in file order. The file's own "id" is ignored.
 Result<void> AddedTokens::add(AddedToken token, const TokenModel& model, const Normalizer* normalizer) {
@@ -81,6 +92,7 @@ Result<void> AddedTokens::add(AddedToken token, const TokenModel& model, const N
 
 void AddedTokens::build_indices() {
   std::vector<std::pair<std::u32string, std::int32_t>> raw, normalized;
+  by_id_.clear();
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     by_id_.emplace_back(tokens_[i].id, i);
     (tokens_[i].normalized ? normalized : raw).emplace_back(to_utf32(tokens_[i].shown), static_cast<std::int32_t>(i));

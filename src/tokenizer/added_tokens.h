@@ -35,6 +35,8 @@ class AddedTokens {
  public:
   // json: the "added_tokens" of a tokenizer.json; may be absent. normalizer may be null.
   static Result<AddedTokens> from_json(JsonRef json, const TokenModel& model, const Normalizer* normalizer);
+  // More tokens, searched for in the raw text, under the next ids unless they have one.
+  Result<void> add_special(const std::vector<std::string>& contents, const TokenModel& model);
 
   // Finds added tokens and normalizes the text between them; the splits of the result are those tokens and texts.
   // leave_special: treat the strings of special tokens as ordinary text.

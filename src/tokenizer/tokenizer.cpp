@@ -87,6 +87,10 @@ struct Tokenizer::Parts {
 
   std::unique_ptr<AsciiWords> ascii_words;  // null: these stages have no fast path
 
+  void find_fast_path() {
+    if (!post_processor.trims.empty()) return;
+    ascii_words = AsciiWords::make(normalizer.get(), pre_tokenizer.get(), added_tokens, *model);
+  }
   Result<TextTokens> tokenize(std::u16string_view text, const EncodeOptions& options) const;
   // Appends the tokens of text, which begins at offset origin of the whole text.
   Result<void> tokenize_by_stages(std::u16string_view text, std::int32_t origin, const EncodeOptions& options,
@@ -129,10 +133,14 @@ Result<Tokenizer> Tokenizer::from_json(JsonRef tokenizer_json, JsonRef tokenizer
   Result<AddedTokens> added = AddedTokens::from_json(file["added_tokens"], *parts->model, parts->normalizer.get());
   if (!added.ok()) return added.error();
   parts->added_tokens = std::move(added).value();
-  if (parts->post_processor.trims.empty()) {
-    parts->ascii_words = AsciiWords::make(parts->normalizer.get(), parts->pre_tokenizer.get(), parts->added_tokens, *parts->model);
-  }
+  parts->find_fast_path();
   return Tokenizer(std::move(parts));
+}
+
+Result<void> Tokenizer::add_tokens(const std::vector<std::string>& contents) {
+  if (auto added = parts_->added_tokens.add_special(contents, *parts_->model); !added.ok()) return added.error();
+  parts_->find_fast_path();
+  return {};
 }
 
 Tokenizer::Tokenizer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}

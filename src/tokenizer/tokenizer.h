@@ -39,6 +39,9 @@ class Tokenizer {
   static Result<Tokenizer> from_json(JsonRef tokenizer_json, JsonRef tokenizer_config,
                                      const std::vector<std::string_view>& vocab = {});
 
+  // Adds special tokens as transformers' add_tokens(contents, special_tokens=True) does.
+  Result<void> add_tokens(const std::vector<std::string>& contents);
+
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
   ~Tokenizer();

@@ -46,6 +46,69 @@ describe('tokens that are added', () => {
     }),
   );
 
+  it('have their own texts in the vocabulary, though the normalizer changes them (tokenizers 0.23.3)', () => {
+    const words = ['[UNK]', 'a', 'scan', 'mri', '##s', 'the', '[PAD]'];
+    const file = {
+      added_tokens: [],
+      normalizer: { type: 'BertNormalizer', clean_text: true, handle_chinese_chars: true, strip_accents: null, lowercase: true },
+      pre_tokenizer: { type: 'BertPreTokenizer' },
+      post_processor: null,
+      decoder: { type: 'WordPiece', prefix: '##', cleanup: true },
+      model: {
+        type: 'WordPiece',
+        unk_token: '[UNK]',
+        continuing_subword_prefix: '##',
+        max_input_chars_per_word: 100,
+        vocab: Object.fromEntries(words.map((word, id) => [word, id])),
+      },
+    };
+    const files = { 'tokenizer.json': file, 'tokenizer_config.json': { unk_token: '[UNK]', pad_token: '[PAD]' } };
+    const bytes = Object.entries(files).map(([name, json]) => [name, new TextEncoder().encode(JSON.stringify(json))] as const);
+    return using(new Map(bytes), async (tokenizer) => {
+      expect(tokenizer.convert_tokens_to_ids('MRI')).toBe(0); // and so the vocabulary is known before
+      expect(tokenizer.add_tokens(['MRI', 'NaCl ', '\u00dcn\u00ef', ' Deep Sea', '[NEW]'])).toBe(5);
+      expect(tokenizer.add_tokens([{ content: '<X>', special: true, normalized: false }, 'the'])).toBe(2);
+      const check = (one: Tokenizer) => {
+        const asked = [
+          'MRI',
+          'mri',
+          'NaCl ',
+          'nacl',
+          'nacl ',
+          '\u00dcn\u00ef',
+          'uni',
+          ' Deep Sea',
+          ' deep sea',
+          '<X>',
+          'the',
+          'THE',
+          'zzz',
+        ];
+        expect(one.convert_tokens_to_ids(asked)).toEqual([7, 3, 8, 0, 0, 9, 0, 10, 0, 12, 5, 0, 0]);
+        const all = [...words, 'MRI', 'NaCl ', '\u00dcn\u00ef', ' Deep Sea', '[NEW]', '<X>'];
+        expect(one.get_vocab()).toEqual(new Map(all.map((word, id) => [word, id])));
+        const shown = [...words, 'mri', 'nacl ', 'uni', ' deep sea', '[new]', '<X>'];
+        expect(one.convert_ids_to_tokens([...all.keys()])).toEqual(shown);
+        expect([...all.keys()].map((id) => one.decode([id]))).toEqual(shown);
+        expect(one.encode('the MRI scans deep sea Uni')).toEqual([5, 7, 2, 4, 10, 9]);
+        expect(one.tokenize('the MRI mri scans NACL Uni uni  Deep Sea')).toEqual([
+          'the',
+          'mri',
+          'mri',
+          'scan',
+          '##s',
+          'nacl ',
+          'uni',
+          'uni',
+          ' deep sea',
+        ]);
+        expect(one.convert_tokens_to_string(['MRI', 'scan', '##s', 'mri', ' Deep Sea'])).toBe('mri scans mri  deep sea');
+      };
+      check(tokenizer);
+      await using(await tokenizer.save_pretrained(), check);
+    });
+  });
+
   it('are refused where they cannot be', async () => {
     const pipe = await pipeline('feature-extraction', tiny);
     expect(() => pipe.tokenizer.add_tokens('ECG')).toThrow(/belongs to a loaded model/);

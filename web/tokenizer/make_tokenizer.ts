@@ -3,7 +3,7 @@ import { makeDecodeStream } from './decode_stream.js';
 import { disposable } from '../core/disposable.js';
 import { env } from '../core/env.js';
 import { describe, InputError } from '../core/errors.js';
-import type { NamedBytes } from '../source/model_files.js';
+import { readJson, type NamedBytes } from '../source/model_files.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import type { Answer, EncodeAnswer, SeamTokenizer } from '../host/seam.js';
 import { kArrays } from '../host/text_calls.js';
@@ -228,6 +228,8 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
       const id = oneId(token);
       if (id !== undefined && texts.get(id)?.endsWith(token)) texts.set(id, token);
     }
+    const { added_tokens: added = [] } = readJson(files, 'tokenizer.json') ?? {};
+    for (const { id, content } of added as { id: number; content: string }[]) if (texts.has(id)) texts.set(id, content);
     return (vocab = new Map(Array.from(texts, ([id, token]) => [token, id])));
   };
   const idOf = (token: string | undefined) => (token ? (ownId(token) ?? vocabulary().get(token)) : undefined);

@@ -37,6 +37,19 @@ TEST(AddedTokens, NormalizedOnesAreFoundInTheNormalizedText) {
   EXPECT_EQ(tokenizer.token_to_id("Foo"), 15);
 }
 
+TEST(AddedTokens, CanBeAddedLater) {
+  Tokenizer tokenizer = make(with_added({added_token_json("Foo", {"normalized"})}));
+  const std::int32_t before = tokenizer.vocab_size();
+  ASSERT_TRUE(tokenizer.add_tokens({"<<ENT>>", "Foo", "a", "<<ENT>>", ""}).ok());
+  EXPECT_EQ(tokenizer.vocab_size(), before + 1);
+  EXPECT_EQ(tokenizer.num_ids(), before + 1);
+  EXPECT_EQ(tokenizer.token_to_id("<<ENT>>"), before);
+  EXPECT_EQ(tokenizer.token_to_id("Foo"), before - 1);  // from now on in the raw text, as what was added last
+  EXPECT_EQ(tokens_of(tokenizer, encode(tokenizer, u"b<<ENT>>Foo<<ent>>foo c")),
+            (Tokens{"b", "<<ENT>>", "Foo", "[UNK]", "[UNK]", "[UNK]", "[UNK]", "[UNK]", "[UNK]", "c"}));
+  EXPECT_EQ(tokenizer.decode({3, before, before - 1}, true, false).value(), "");  // special, all three
+}
+
 TEST(AddedTokens, TheLongestMatchWins) {
   const Tokenizer tokenizer =
       make(with_added({added_token_json("<a"), added_token_json("<a>"), added_token_json("<a>b>"), added_token_json(">c")}));
