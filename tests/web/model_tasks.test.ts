@@ -1,6 +1,6 @@
 // Tasks that a checkpoint has LoRAs of its own for, as jina-embeddings-v3, against torch (tests/goldens/hub_layouts/jina-v3-tasks).
 import { join } from 'node:path';
-import { AutoModel, pipeline, type EmbedOptions } from 'wattn';
+import { AutoModel, Index, pipeline, type EmbedOptions } from 'wattn';
 import { expectError, expectNear, filesOf, goldens, readJson, tiny } from './support.js';
 
 const folder = join(goldens, 'hub_layouts/jina-v3-tasks');
@@ -27,6 +27,50 @@ describe.each([false, true])('the tasks of a checkpoint, worker: %s', (worker) =
     await embed.dispose();
   });
 
+  it('are chosen by encode_query and encode_document, with their instructions', async () => {
+    const embed = await pipeline('feature-extraction', folder, { worker });
+    const expected = (task: string, instruction?: string) => {
+      const { vectors, f32_diff } = rows.find(
+        (row) => row.task === task && row.instruction === (instruction ?? instructions[task]),
+      )!;
+      return [vectors.flat(), 8 * Math.max(f32_diff, 2 ** -23)] as const;
+    };
+    const [query, passage] = ['retrieval.query', 'retrieval.passage'];
+    expectNear((await embed.encode_query(texts)).data, ...expected(query));
+    expectNear((await embed.encode_document(texts)).data, ...expected(passage));
+    expectNear((await embed.encode_query(texts, { prompt: '' })).data, ...expected(query, ''));
+    expectNear((await embed.encode_document(texts, { prompt: '' })).data, ...expected(passage, ''));
+    expectNear((await embed.encode_document(texts, { task: 'separation' })).data, ...expected('separation'));
+    expectNear(
+      (await embed.encode_query(texts, { prompt_name: passage })).data,
+      ...([(await embed(texts, { task: query, prompt_name: passage })).data, 0] as const),
+    );
+    const plain = (await embed(texts)).data;
+    expect((await embed.encode_query(texts, { adapter: false })).data).toEqual(plain);
+    expect((await embed.encode_query(texts, { adapter: 'separation' })).data).toEqual(
+      (await embed(texts, { task: 'separation' })).data,
+    );
+    await embed.delete_adapter(query);
+    expect((await embed.encode_query(texts)).data).toEqual(plain);
+    await embed.dispose();
+  });
+
+  it('are used by Index: one for queries, one for documents', async () => {
+    const embed = await pipeline('feature-extraction', folder, { worker });
+    const index = await Index.open('tasks', { embed, store: 'memory', precision: 'float32' });
+    const documents = [texts[2] as string, texts[3] as string, 'Who sings?'];
+    await index.add(documents.map((text, i) => ({ id: String(i), text })));
+    const found = await index.search('Who sings?', { mode: 'meaning', top_k: 3 });
+    const [query] = (await embed('Who sings?', { task: 'retrieval.query' })).tolist() as number[][];
+    const rows = (await embed(documents, { task: 'retrieval.passage' })).tolist() as number[][];
+    const scores = rows.map((row) => row.reduce((sum, x, i) => sum + x * (query as number[])[i]!, 0));
+    expect(found).toHaveLength(3);
+    // Rows of an index are int8: half a step of the largest number in each of 24.
+    for (const { id, score } of found) expect(Math.abs(score - scores[Number(id)]!)).toBeLessThan(0.01);
+    await index.dispose();
+    await embed.dispose();
+  });
+
   it('are adapters too, beside those of PEFT', async () => {
     const embed = await pipeline('feature-extraction', folder, { worker });
     expect(await embed.active_adapters()).toEqual([]);
@@ -36,8 +80,7 @@ describe.each([false, true])('the tasks of a checkpoint, worker: %s', (worker) =
     expect(active.data).toEqual((await embed('a boat', { task: 'separation' })).data);
     expect(active.data).not.toEqual(plain.data);
     expect((await embed('a boat', { adapter: false })).data).toEqual(plain.data);
-    const query = await embed.encode_query('a boat', { task: 'retrieval.query' });
-    expect(query.data).toEqual((await embed('a boat', { task: 'retrieval.query' })).data);
+    expect((await embed.encode_query('a boat')).data).toEqual(active.data); // set_adapter is the caller's choice
     const { weights } = embed.memory();
     await embed.delete_adapter('classification');
     expect(embed.memory().weights).toBeLessThan(weights);

@@ -5,6 +5,7 @@ import type { AbortSignalLike } from '../core/types.js';
 import type { AnyEngine } from '../engine/engine.js';
 import { engineOf } from '../engine/loaded.js';
 import type { FeatureExtractionPipeline } from '../tasks/embed_types.js';
+import { documentPrompt } from '../tasks/pipeline.js';
 import { toVectors } from '../vectors/similarity.js';
 import type { VectorModel } from './segments.js';
 import type { ChunkFunction, EmbedFunction, IndexOptions } from './types.js';
@@ -125,9 +126,8 @@ export class Embedder {
     const { chunks, engine } = this;
     if (chunks === false) return items.map(({ text }) => [0, text.length]);
     if (typeof chunks === 'function') return Promise.all(items.map(({ text }) => ownChunks(chunks, text)));
-    const { prompts, max_length } = engine!.info;
-    const max_tokens = Math.min(chunks.max_tokens ?? kMaxTokens, max_length);
-    const prompt = prompts['document'] ?? '';
+    const max_tokens = Math.min(chunks.max_tokens ?? kMaxTokens, engine!.info.max_length);
+    const prompt = documentPrompt(engine!);
     const texts = items.map(({ text, before }) => ({ text, before: prompt + before }));
     return (await engine!.run('chunk', texts, { max_tokens, overlap: chunks.overlap ?? 0 }, signal)) as number[][];
   }

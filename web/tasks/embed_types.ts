@@ -21,9 +21,12 @@ interface Embed {
 
 /** `await embed(text | texts, options)`. */
 export interface FeatureExtractionPipeline extends Embed, LoadedPipeline {
-  /** As in sentence-transformers: uses the model's prompt `'query'`, if any, unless the options set a prompt. */
+  /**
+   * As in sentence-transformers: uses the model's prompt `'query'`, if any, unless the options set a prompt. A model with tasks of its own
+   * (`info().tasks`) uses the one for queries, `'retrieval.query'`, unless the options set `task` or `adapter`, or `set_adapter` did.
+   */
   encode_query: Embed;
-  /** The same with the prompt `'document'`. */
+  /** The same with the prompt `'document'` and the task `'retrieval.passage'`. */
   encode_document: Embed;
   /** The task's name. */
   readonly task: 'feature-extraction';

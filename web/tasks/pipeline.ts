@@ -138,13 +138,31 @@ export async function embed(
   return withFacts(out, { tokens, truncated, windows, unknown }) as unknown as Embeddings | QuantizedEmbeddings;
 }
 
-/** As in sentence-transformers' encode_query and encode_document: uses the prompt of that name if there is one. */
-function embedAs(engine: AnyEngine, name: 'query' | 'document', texts: unknown, options: EmbedOptions | null | undefined) {
-  const { prompt, prompt_name, task } = options ?? {};
-  const own =
-    prompt === undefined && prompt_name === undefined && task === undefined ? { prompt: engine.info.prompts[name] ?? '' } : {};
-  return embed(engine, texts, { ...options, ...own });
+type Role = 'query' | 'document';
+
+/** How a model's own task for queries, or for what is searched, is named: jina-embeddings-v3 has 'retrieval.query' and 'retrieval.passage'. */
+const kTaskOf = { query: /\bquery$/, document: /\b(document|passage)$/ };
+
+/**
+ * As in sentence-transformers' encode_query and encode_document: the prompt of that name if there is one. A model with tasks of its own uses the one
+ * for that, unless the caller chose an adapter or a task.
+ */
+function asRole(engine: AnyEngine, role: Role, options: EmbedOptions): EmbedOptions {
+  const { prompt, prompt_name, task, adapter } = options;
+  if (task !== undefined) return options;
+  const { active, held } = engine.adapters ?? {};
+  const isFree = adapter === undefined && !active;
+  const own = isFree ? engine.info.tasks?.find((name) => kTaskOf[role].test(name) && held?.has(name)) : undefined;
+  const known = engine.info.prompts[role];
+  const before = prompt === undefined && prompt_name === undefined ? (own ? known : (known ?? '')) : undefined;
+  return { ...options, ...(own && { task: own }), ...(before !== undefined && { prompt: before }) };
 }
+
+const embedAs = (engine: AnyEngine, role: Role, texts: unknown, options: EmbedOptions | null | undefined) =>
+  embed(engine, texts, asRole(engine, role, options ?? {}));
+
+/** What is put before each text that is searched. */
+export const documentPrompt = (engine: AnyEngine): string => withTask(engine, asRole(engine, 'document', {})).prompt ?? '';
 
 // A part of its own: a page with a worker needs none of it.
 const tokenizers = () => Promise.all([import('../tokenizer/make_tokenizer.js'), import('../tokenizer/extras.js')]);
