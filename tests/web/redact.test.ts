@@ -203,6 +203,11 @@ describe('redact', () => {
         new RegExp(`option 'labels': expected some of the model's .*'${labels[0]}'.*, found 'person'`),
       );
       expect((await redact(ner, input, { threshold: 1 }))[0]?.entities).toEqual([]);
+      await expectError(
+        redact(ner, input, { threshold: 1.5 }),
+        'InputError',
+        /option 'threshold': expected a number from 0 to 1, found 1.5/,
+      );
       await ner.dispose();
     }
   });
