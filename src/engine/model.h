@@ -187,8 +187,10 @@ class Model {
 struct SpanLoader {
   // Adds config.json, which is the member encoder_config of gliner_config.json, unless it is there.
   Result<void> (*add_config)(std::vector<NamedFile>& files);
-  // Lets an encoder without absolute positions read texts as long as gliner_config.json allows.
-  Result<std::unique_ptr<SpanHead>> (*read_head)(const Documents& documents, TransformerConfig& encoder, const Kernels& kernels);
+  // Adds the tokens that the package gliner adds, with a vector each. Lets an encoder without absolute positions read texts as long
+  // as gliner_config.json allows.
+  Result<std::unique_ptr<SpanHead>> (*read_head)(const Documents& documents, TransformerConfig& encoder, Tokenizer& tokenizer,
+                                                 const Kernels& kernels);
   std::vector<WeightSlot> (*weight_slots)(const SpanHead& head);
 };
 const SpanLoader* span_loader();

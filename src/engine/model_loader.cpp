@@ -236,14 +236,6 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   if (!plan.ok()) return plan.error();
   ModelConfig& stacks = plan.value().stacks;
   const Kernels& kernels = options.precision == Precision::kFast ? fast_kernels() : exact_kernels();
-  std::unique_ptr<SpanHead> span_head;
-  if (spans) {
-    auto head = spans->read_head(documents, stacks.transformer, kernels);
-    if (!head.ok()) return head.error();
-    span_head = std::move(head).value();
-  }
-  const auto context = choose_context(options.context_length, stacks.decoder ? *stacks.decoder : stacks.transformer);
-  if (!context.ok()) return context.error();
   const bool lm = is_lm(plan.value().head);
   std::shared_ptr<RetrievalParts> retrieval;
   if (options.retrieval != Retrieval::kNone) {
@@ -258,6 +250,14 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   auto tokenizer =
       retrieval ? Result<Tokenizer>(std::move(*retrieval->tokenizer)) : read_tokenizer(documents, sentence.value().lowercase);
   if (!tokenizer.ok()) return tokenizer.error();
+  std::unique_ptr<SpanHead> span_head;
+  if (spans) {
+    auto head = spans->read_head(documents, stacks.transformer, tokenizer.value(), kernels);
+    if (!head.ok()) return head.error();
+    span_head = std::move(head).value();
+  }
+  const auto context = choose_context(options.context_length, stacks.decoder ? *stacks.decoder : stacks.transformer);
+  if (!context.ok()) return context.error();
   auto weight_files = read_weight_files(documents);
   if (!weight_files.ok()) return weight_files.error();
 

@@ -29,11 +29,27 @@ Result<void> add_config(std::vector<NamedFile>& files) {
            : ""));
 }
 
-Result<std::unique_ptr<SpanHead>> read_head(const Documents& documents, TransformerConfig& encoder, const Kernels& kernels) {
+// As gliner 0.2.29 does (BaseGLiNER._resize_token_embeddings, modeling/encoder.py): tokens that gliner_config.json has no ids for
+// are added to the tokenizer, and the encoder's table gets a row for each of its tokens.
+Result<void> add_tokens(SpanConfig& config, bool has_encoder_config, TransformerConfig& encoder, Tokenizer& tokenizer) {
+  if (!has_encoder_config && config.vocab != -1) encoder.vocab_size = config.vocab;
+  if (config.class_token != -1 && config.vocab != -1) return {};
+  // The first is unused, and has a row.
+  if (auto added = tokenizer.add_tokens({"[FLERT]", config.ent_token, config.sep_token}); !added.ok()) return added.error();
+  const std::int32_t tokens = tokenizer.vocab_size();
+  config.class_token = tokens - 2;
+  if (tokens != config.vocab) encoder.vocab_size = tokens;
+  return {};
+}
+
+Result<std::unique_ptr<SpanHead>> read_head(const Documents& documents, TransformerConfig& encoder, Tokenizer& tokenizer,
+                                            const Kernels& kernels) {
   const auto json = documents.read(kConfig);
   if (!json.ok()) return json.error();
   auto config = read_span_config(json.value().root());
   if (!config.ok()) return config.error();
+  const bool has_encoder_config = json.value().root()["encoder_config"].is_object();
+  if (auto added = add_tokens(config.value(), has_encoder_config, encoder, tokenizer); !added.ok()) return added.error();
   if (config.value().class_token >= encoder.vocab_size) {
     return json.value().root()["class_token_index"].mismatch("an id below vocab_size " + std::to_string(encoder.vocab_size));
   }

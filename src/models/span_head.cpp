@@ -14,6 +14,7 @@ constexpr std::int64_t kMostHidden = 1 << 14;
 constexpr std::int64_t kMostSpanWidth = 1 << 10;
 constexpr std::int64_t kMostWords = 1 << 14;
 constexpr std::int64_t kMostRnnLayers = 16;
+constexpr std::int64_t kMostVocab = 1 << 24;
 // Spans, or words, that a product takes at a time.
 constexpr std::int64_t kBlock = 128;
 
@@ -48,12 +49,9 @@ Result<SpanConfig> read_span_config(JsonRef json) {
   out.rnn_layers = std::max<std::int64_t>(out.rnn_layers, 0);
   if (out.rnn_layers > 0 && out.hidden % 2 != 0) config.mismatch("hidden_size", "an even number, for both directions of the LSTM");
   out.embed_ent_token = config.boolean_or("embed_ent_token", true);
-  if (config["class_token_index"].as_int_or(-1).ok() && config["class_token_index"].as_int_or(-1).value() == -1) {
-    config.mismatch("class_token_index",
-                    "the id of ent_token, which the package gliner adds to the tokenizer when it loads such a model: "
-                    "have it save the model once more, and load that");
-  }
-  out.class_token = config.id("class_token_index");
+  out.class_token = static_cast<std::int32_t>(config.integer_or("class_token_index", -1, -1, INT32_MAX));
+  out.vocab = config.integer_or("vocab_size", -1, -1, kMostVocab);
+  if (out.vocab == 0) config.mismatch("vocab_size", "a number of tokens, or -1");
   out.ent_token = config.string_or("ent_token", "<<ENT>>");
   out.sep_token = config.string_or("sep_token", "<<SEP>>");
   if (!config.ok()) return config.error();

@@ -29,6 +29,8 @@ struct SpanConfig {
   bool embed_ent_token = true;  // a label's row is its <<ENT>>; else the token after it
   PoolingMode pooling = PoolingMode::kCls;  // of a word's tokens
   std::int32_t class_token = 0;             // the id of <<ENT>>
+  std::int64_t vocab = 0;                   // rows of the encoder's table; -1, or a class_token of -1: ent_token and sep_token are
+                                            // added to the tokenizer when the model is loaded, and a row for each
   std::string ent_token, sep_token;
 };
 Result<SpanConfig> read_span_config(JsonRef gliner_config);

@@ -482,10 +482,12 @@ export const repositories = [
     { weights: kBin },
   ),
   // Other layouts
-  row('urchade/gliner_medium-v2.1', 'zero-shot-ner', null, {
+  row('urchade/gliner_small-v2.1', 'zero-shot-ner', deberta(768, 6, 12), {
     weights: kBin,
-    refused:
-      "it has no tokenizer and no configuration of its encoder, which Python takes from another repository; what gliner's `save_pretrained` makes of it loads",
+    note: 'with the tokenizer and config.json of microsoft/deberta-v3-small, which it names',
+  }),
+  row('urchade/gliner_medium-v2.1', 'zero-shot-ner', deberta(768, 12, 12), {
+    note: 'with the tokenizer and config.json of microsoft/deberta-v3-base, which it names',
   }),
   row('tomaarsen/csr-mxbai-embed-large-v1-nq', 'sparse-encoding', null, {
     weights: 'safetensors',

@@ -57,7 +57,7 @@ export const kCommands: Record<string, Options> = {
   search: { ...kModel, ...kCompute, ...options('top-k mode', 'words') },
   inspect: { ...kModel, ...kCompute, ...options('seq', 'json') },
   pack: { ...kModel, ...options('dtype out vocab layers dim check', '', 'corpus') },
-  download: kModel,
+  download: { ...kModel, ...options('task') },
   cache: options('revision cache-dir', 'help'),
   evaluate: { ...kModel, ...kCompute, ...options('task data train columns labels similarity seed') },
   distill: { ...kModel, ...kCompute, ...options('out pca-dims sif-coefficient pooling quantize-to') },
@@ -269,6 +269,7 @@ ${kModelHelp}  --out FILE            the file to write
 Downloads models of a hub (org/name) into the cache and writes {"model": .., "files": .., "bytes": ..} per model. They load without a network from then on
 (--local-files-only asks for that).
 
+  --task TASK           what the models are for, where it takes other files: zero-shot-ner for GLiNER (and the repository of its tokenizer)
   --revision NAME       branch, tag or commit (default main)
   --cache-dir DIR       where downloads are stored (default: wattn in the user's cache folder)
   --progress            show progress on standard error even if it is not a terminal

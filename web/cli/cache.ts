@@ -26,8 +26,9 @@ export async function download(values: Values, positionals: string[]): Promise<v
   if (models.length === 0) throw new InputError('expected a model to download (org/name), found none');
   for (const model of models) {
     if (!isHubId(model)) throw new InputError(`expected a hub id (org/name) to download, found '${model}'`);
-    // Any model embeds, so this reads all files of any.
-    const loaded = await pipeline('feature-extraction', model, loadOptions(values));
+    // Most models embed, so this reads all their files.
+    const task = (text(values, 'task') ?? 'feature-extraction') as 'feature-extraction';
+    const loaded = await pipeline(task, model, loadOptions(values));
     await loaded.dispose();
     const [sums] = await modelsOf(values, model);
     if (!sums) throw new InputError(`${model}: loaded, but the cache keeps nothing (see --cache-dir)`);

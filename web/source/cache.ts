@@ -36,12 +36,21 @@ class CachedSource implements ModelSource {
   private changed = false;
   /** Writes to the store that have begun. A load that failed waits for them before it deletes what they write. */
   private readonly writes = new Set<Promise<void>>();
+  /** Repositories that this model takes files from, by id. They are accepted and refused with it. */
+  private readonly besides = new Map<string, CachedSource>();
 
   constructor(
     private readonly source: RangeSource,
     private readonly store: PieceStore,
     private readonly offline: boolean,
   ) {}
+
+  others(id: string): ModelSource[] {
+    const [source] = this.source.others?.(id) as [RangeSource];
+    const known = this.besides.get(id) ?? new CachedSource(source, this.store, this.offline);
+    this.besides.set(id, known);
+    return [known];
+  }
 
   get name(): string {
     return this.source.name;
@@ -74,6 +83,7 @@ class CachedSource implements ModelSource {
     };
     await Promise.all([...this.used].map((pair) => accept(...pair)));
     await Promise.all([...this.anew].map((pair) => replace(...pair)));
+    await Promise.all([...this.besides.values()].map((other) => other.accepted()));
     this.doubted.clear();
     this.forget();
   }
@@ -87,6 +97,7 @@ class CachedSource implements ModelSource {
       if (entry.accepted) this.doubted.add(file);
       else await this.store.delete(this.place(file)).catch(() => {});
     }
+    for (const other of this.besides.values()) again = (await other.refused(error)) || again;
     this.forget();
     return again;
   }

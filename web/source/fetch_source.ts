@@ -180,8 +180,17 @@ export function urlSource(url: URL, name: string, local: boolean, access: Access
   if (local && /^https?:$/.test(url.protocol)) {
     throw new InputError(`model: '${name}' needs the network, which local_files_only (or env.allowRemoteModels = false) forbids`);
   }
-  return fetchSource(url, name, access);
+  const others = (id: string) =>
+    nearby(id).map((path) => {
+      const at = new URL(path, new URL(url.pathname.replace(/\/?$/, '/'), url));
+      at.search = url.search;
+      return urlSource(at, at.href, local, access);
+    });
+  return { ...fetchSource(url, name, access), others };
 }
+
+/** Where the folder of a repository may be, seen from another one: beside it, or each in that of its organisation. */
+export const nearby = (id: string): string[] => [...new Set([`../${id.replace(/.*\//, '')}/`, `../${id}/`, `../../${id}/`])];
 
 /** A repository by its hub id. */
 export function hubSource(id: string, options: Pick<SourceOptions, 'revision'>, access: Access): RangeSource {
@@ -192,5 +201,6 @@ export function hubSource(id: string, options: Pick<SourceOptions, 'revision'>, 
   const path = env.remotePathTemplate.replaceAll('{model}', id).replaceAll('{revision}', encodeURIComponent(revision));
   const host = hubHost();
   if (!host) throw new InputError(`env.remoteHost: expected a URL, found '${env.remoteHost}'`);
-  return fetchSource(new URL(path, host), id, access, new URL(id, host).href);
+  const others = (other: string) => [hubSource(other, {}, access)];
+  return { ...fetchSource(new URL(path, host), id, access, new URL(id, host).href), others };
 }

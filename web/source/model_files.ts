@@ -76,6 +76,12 @@ export class Progress {
     this.total = this.loaded = 0;
   }
 
+  /** Files of another repository serve the model too. */
+  base(base: string): void {
+    if (!this.told.has(base)) this.callback({ status: 'base', name: this.source.name, base });
+    this.told.add(base);
+  }
+
   ready(): void {
     const { name } = this.source;
     this.callback({ status: 'ready', name, model: name });
@@ -233,14 +239,13 @@ export const kVocabularies = [
 /** A tokenizer of one word, for models that only read ids. */
 const kNoTokenizer = '{"model":{"type":"WordLevel","vocab":{"?":0},"unk_token":"?"}}';
 
-/** tokenizer.json if present, else an older vocabulary format. idsOnly: texts are never read, so that there may be none. tiktoken: this file. absent: the error if there is none. */
+/** tokenizer.json if present, else an older vocabulary format. idsOnly: texts are never read, so that there may be none. tiktoken: this file. */
 export async function readTokenizerFiles(
   source: ModelSource,
   progress: Progress,
   signal: AbortSignal,
   idsOnly = false,
   tiktoken?: string,
-  absent?: () => Promise<Error>,
 ): Promise<NamedBytes[]> {
   if (tiktoken) {
     const [[, bytes], { tiktokenToJson }] = await Promise.all([
@@ -262,7 +267,6 @@ export async function readTokenizerFiles(
     return isTiktoken ? [[kJson, (await import('./tiktoken.js')).tiktokenToJson(name, bytes)]] : files;
   }
   if (idsOnly) return [[kJson, new TextEncoder().encode(kNoTokenizer)]];
-  if (absent) throw await absent();
   throw missingFile(source, kJson, ...kVocabularies.map((names) => names.join(' with ')));
 }
 
@@ -285,5 +289,5 @@ export interface ModelFiles {
 export const kChatTemplate = 'chat_template.jinja';
 export const kGenerationFiles = ['generation_config.json', kChatTemplate];
 
-/** GLiNER's configuration. It may contain config.json. */
+/** GLiNER's configuration. It may contain config.json, or name the repository that has one. */
 export const kSpanConfig = 'gliner_config.json';

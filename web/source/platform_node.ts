@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { env } from '../core/env.js';
 import { InputError, NetworkError } from '../core/errors.js';
+import { nearby } from './fetch_source.js';
 import type { ModelSource, PieceStore, Platform } from './source.js';
 
 const kChunkBytes = 1 << 20;
@@ -98,6 +99,7 @@ function directorySource(directory: string, name: string): ModelSource {
     },
     size,
     place,
+    others: (id) => nearby(id).map((path) => directorySource(join(directory, path), join(directory, path))),
   };
 }
 

@@ -28,6 +28,8 @@ export interface ModelSource {
   size(file: string, signal: AbortSignal): Promise<number | undefined>;
   /** Where a file is looked for, for messages. */
   place(file: string): string;
+  /** Where the repository of this id may be: on the same hub, or in a folder near this one. Absent: nowhere. */
+  others?(id: string): ModelSource[];
   /** The loader accepted all files that it read. */
   accepted?(): Promise<void>;
   /** The load ended with this error. true: it refused files that came from a cache, and opening them again requests them anew. */

@@ -1,14 +1,106 @@
-// Models of GLiNER without a tokenizer of their own. Loaded with the first of them.
-import { ModelFormatError } from '../core/errors.js';
-import { readJson, type NamedBytes } from './model_files.js';
+// The small files of GLiNER models. Repositories as their authors wrote them have no tokenizer and no configuration of the encoder: the package
+// gliner takes both from the repository that gliner_config.json names as model_name, and so does this. Loaded with the first GLiNER model.
+import { describe, InputError, ModelFormatError, NetworkError } from '../core/errors.js';
+import { allInOrder } from '../core/signal.js';
+import { kSpanConfig, readJson, readOptional, readTokenizerFiles, type NamedBytes, type Progress } from './model_files.js';
 import type { ModelSource } from './source.js';
 
-/** The error for such a model: the package gliner takes what is missing from another repository. config: gliner_config.json. */
-export function noTokenizer(source: ModelSource, config: readonly NamedBytes[]): ModelFormatError {
-  const { model_name: name } = readJson(config, 'gliner_config.json') ?? {};
-  const where = typeof name === 'string' && name !== '' ? `'${name}' (model_name of gliner_config.json)` : 'another repository';
-  return new ModelFormatError(
-    `tokenizer.json: expected a tokenizer in the model '${source.name}', found none: gliner takes it from ${where}, and adds tokens to it ` +
-      'when it loads the model. Have gliner save the model once more (save_pretrained), and load that',
-  );
+const [kConfig, kTokenizerConfig] = ['config.json', 'tokenizer_config.json'];
+
+/** The repository of the encoder, and its config.json. */
+interface Base {
+  source: ModelSource;
+  config: NamedBytes[];
+}
+
+/** Whether a config.json beside gliner_config.json is of an encoder: gliner does not read it. */
+function isOfEncoder(config: readonly NamedBytes[]): boolean {
+  const { model_type: type } = readJson(config, kConfig) ?? {};
+  return typeof type === 'string' && /^(?!gliner)./i.test(type);
+}
+
+class SpanFiles {
+  private base: Promise<Base | undefined> | undefined;
+  private places: readonly ModelSource[] | undefined;
+
+  constructor(
+    private readonly source: ModelSource,
+    private readonly spans: readonly NamedBytes[],
+    private readonly progress: Progress,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  private optional(source: ModelSource, file: string): Promise<NamedBytes[]> {
+    return readOptional(source, file, this.progress, this.signal);
+  }
+
+  /** config.json of the encoder; none if gliner_config.json contains it. */
+  async config(): Promise<NamedBytes[]> {
+    const { encoder_config: given } = readJson(this.spans, kSpanConfig) ?? {};
+    if (given !== undefined && given !== null) return [];
+    const own = await this.optional(this.source, kConfig);
+    return isOfEncoder(own) ? own : this.fromBase(`${kConfig}: expected the encoder's configuration`, async ({ config }) => config);
+  }
+
+  /** As in Python, tokenizer_config.json decides: a model with that file has a tokenizer of its own. */
+  async tokenizer(): Promise<NamedBytes[]> {
+    const read = (from: ModelSource) => readTokenizerFiles(from, this.progress, this.signal);
+    const own = await this.optional(this.source, kTokenizerConfig);
+    if (own.length > 0) return [...own, ...(await read(this.source))];
+    const json = await this.optional(this.source, 'tokenizer.json');
+    if (json.length > 0) return json;
+    return this.fromBase('tokenizer.json: expected a tokenizer', async ({ source }) =>
+      (await allInOrder([this.optional(source, kTokenizerConfig), read(source)])).flat(),
+    );
+  }
+
+  /** wanted: the beginning of the error if there is no such repository, or if it lacks the file. */
+  private async fromBase(wanted: string, read: (base: Base) => Promise<NamedBytes[]>): Promise<NamedBytes[]> {
+    const { model_name: name } = readJson(this.spans, kSpanConfig) ?? {};
+    const model = this.source.name;
+    if (typeof name !== 'string' || !/^\w[\w.-]*(\/\w[\w.-]*)?$/.test(name) || name.includes('..')) {
+      throw new ModelFormatError(
+        `gliner_config.json: model_name: expected the id of the encoder's repository ('org/name'), found ${describe(name)}; ${wanted} in the model '${model}', found none`,
+      );
+    }
+    const why = `${wanted} in the model '${model}', found none: gliner takes it from '${name}' (model_name of gliner_config.json)`;
+    const places = (this.places ??= this.source.others?.(name) ?? []);
+    try {
+      const base = await (this.base ??= this.open(name, places));
+      if (base) return await read(base);
+    } catch (error) {
+      const isOfBase = error instanceof NetworkError || error instanceof ModelFormatError || error instanceof InputError;
+      if (isOfBase && !error.message.includes(kSpanConfig)) error.message += `; ${why}`;
+      throw error;
+    }
+    const looked = places.map((source) => source.place(kConfig)).join(' and ');
+    throw new ModelFormatError(
+      `${why}${looked && `; looked for its ${kConfig} in ${looked}`}: put its ${kConfig}, ${kTokenizerConfig} and tokenizer there, or into the model`,
+    );
+  }
+
+  private async open(name: string, places: readonly ModelSource[]): Promise<Base | undefined> {
+    for (const source of places) {
+      const config = await this.optional(source, kConfig).catch((error: unknown) => {
+        const isElsewhere = error instanceof InputError || error instanceof ModelFormatError; // no such folder, or a start page
+        if (places.length > 1 && isElsewhere) return [];
+        throw error;
+      });
+      if (config.length === 0) continue;
+      this.progress.base(name);
+      return { source, config };
+    }
+    return undefined;
+  }
+}
+
+/** The files beside gliner_config.json and the weights. */
+export async function readSpanFiles(
+  source: ModelSource,
+  config: readonly NamedBytes[],
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<NamedBytes[]> {
+  const files = new SpanFiles(source, config, progress, signal);
+  return (await allInOrder([files.config(), files.tokenizer()])).flat();
 }

@@ -59,6 +59,12 @@ export type ProgressInfo =
       name: string;
       original: string;
     }
+  | {
+      /** The model lacks files that its library takes from the repository `base`, and so are they here: GLiNER's tokenizer. */
+      status: 'base';
+      name: string;
+      base: string;
+    }
   /** model: as `name`. task: of a pipeline. */
   | { status: 'ready'; name: string; model: string; task?: string };
 

@@ -16,7 +16,8 @@ async function openWeights(source: ModelSource, progress: Progress, signal: Abor
 }
 
 /**
- * more: names of further optional small files, except that kSpanConfig is required instead of config.json. idsOnly: see readTokenizerFiles.
+ * more: names of further optional small files, except that kSpanConfig is required instead of config.json, and leads to the others (span_files.ts).
+ * idsOnly: see readTokenizerFiles.
  * ofSentences: whether files of sentence-transformers count, which generation and the heads of transformers alone never read.
  */
 export async function openModelFiles(
@@ -33,14 +34,12 @@ export async function openModelFiles(
     ? readRequired(source, main, progress, signal).then((file) => [file])
     : readOptional(source, main, progress, signal);
   reading.catch(() => {}); // it is awaited later
-  const absent = async () => (await import('./span_files.js')).noTokenizer(source, await reading);
+  const ofSpans = async () => (await import('./span_files.js')).readSpanFiles(source, await reading, progress, signal);
   const opening = allInOrder([
     openWeights(source, progress, signal),
-    readTokenizerFiles(source, progress, signal, idsOnly, undefined, hasSpans ? absent : undefined),
-    more === kGenerationFiles || !ofSentences ? [] : readModules(source, progress, signal),
-    ...['tokenizer_config.json', ...(hasSpans ? ['config.json'] : more)].map((file) =>
-      readOptional(source, file, progress, signal),
-    ),
+    hasSpans ? ofSpans() : readTokenizerFiles(source, progress, signal, idsOnly),
+    more === kGenerationFiles || hasSpans || !ofSentences ? [] : readModules(source, progress, signal),
+    ...(hasSpans ? [] : ['tokenizer_config.json', ...more]).map((file) => readOptional(source, file, progress, signal)),
   ]).then(([weights, ...files]) => ({ files: [...files.flat(), ...weights.index], single: weights.single }));
   opening.catch(() => {}); // it is awaited later
   const config = await reading;

@@ -25,6 +25,7 @@ export function weightsAt(source: ModelSource, { subfolder, model_file_name, con
     open: async (file, signal) => (given && file === 'config.json' ? given : source.open(placed(file), signal)),
     size: async (file, signal) => source.size(placed(file), signal),
     place: (file) => source.place(placed(file)),
+    ...(source.others && { others: source.others.bind(source) }),
     accepted: async () => source.accepted?.(),
     refused: async (error) => (await source.refused?.(error)) ?? false,
   };

@@ -238,7 +238,7 @@ TEST(FindSpans, RefusesAnotherClassToken) {
   const Json config = read_json(kFolder + "deberta/gliner_config.json");
   const auto id = config.root()["class_token_index"].as_int().value();
   const std::string key = R"("class_token_index":)";
-  EXPECT_TRUE(load_error("deberta", key + std::to_string(id), key + "-1").starts_with("gliner_config.json: class_token_index: "));
+  EXPECT_TRUE(load_error("deberta", key + std::to_string(id), key + "-2").starts_with("gliner_config.json: class_token_index: "));
   EXPECT_TRUE(load_error("deberta", key + std::to_string(id), key + "99999")
                   .starts_with("gliner_config.json: class_token_index: expected an id below"));
   auto files = test::small_files(golden(kFolder + "deberta"));
@@ -252,6 +252,51 @@ TEST(FindSpans, RefusesAnotherClassToken) {
   const auto found = find_spans(*model.value(), texts, {.labels = {u"person"}});
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.error().code, ErrorCode::kModelFormat);
+}
+
+// Tokens that gliner_config.json has no ids for are added to the tokenizer, whether it has them or not (tests/web has gliner's
+// answers).
+TEST(FindSpans, AddsTheTokensThatHaveNoIds) {
+  const std::string folder = golden(kFolder + "deberta");
+  const auto expected = load("deberta");
+  ASSERT_TRUE(expected.ok());
+  const Call call{{u"Ada saw the old boat.", u"a"}, {u"person", u"place"}};
+  const FindSpansResult spans = find(*expected.value(), call, 0.3f);
+  ASSERT_FALSE(spans.spans.empty());
+  const auto edit = [](std::vector<NamedFile>& files, std::string_view name, auto change) {
+    for (NamedFile& file : files) {
+      if (file.name == name) change(file.bytes);
+    }
+  };
+  const auto cut = [](std::string& bytes, std::string_view from, std::size_t begin, std::size_t end, std::string_view to) {
+    ASSERT_NE(begin, std::string::npos) << from;
+    bytes.replace(begin, end - begin, to);
+  };
+  const auto replace = [&](std::string& bytes, std::string_view from, std::string_view to) {
+    const std::size_t at = bytes.find(from);
+    cut(bytes, from, at, at + from.size(), to);
+  };
+  const auto without_ids = [&](std::string& bytes) { replace(bytes, "\"class_token_index\":78", "\"class_token_index\":-1"); };
+  const auto without_rows = [&](std::string& bytes) {
+    replace(bytes, "\"class_token_index\":78", "\"class_token_index\":7");
+    replace(bytes, "\"vocab_size\":80,\n", "\"vocab_size\":-1,\n");
+  };
+  const auto without_tokens = [&](std::string& bytes) {
+    const std::size_t begin = bytes.rfind(',', bytes.rfind('{', bytes.find("[FLERT]")));
+    cut(bytes, "[FLERT]", begin, bytes.find(']', bytes.find("<<SEP>>")), "");
+  };
+  for (int i = 0; i < 3; ++i) {
+    auto files = test::small_files(folder);
+    if (i < 2) edit(files, "gliner_config.json", without_ids);
+    if (i == 2) edit(files, "gliner_config.json", without_rows);
+    if (i > 0) edit(files, "tokenizer.json", without_tokens);
+    const auto model = test::load_model(files, folder, {.head = HeadKind::kSpans});
+    ASSERT_TRUE(model.ok()) << i << ": " << model.error().message;
+    EXPECT_EQ(model.value()->span_head()->config().class_token, 78);
+    const FindSpansResult found = find(*model.value(), call, 0.3f);
+    ASSERT_EQ(found.spans.size(), spans.spans.size()) << i;
+    for (std::size_t s = 0; s < found.spans.size(); ++s) EXPECT_EQ(found.spans[s].score, spans.spans[s].score) << i;
+  }
 }
 
 // Text that no tokenizer has seen, in every place.
