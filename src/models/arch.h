@@ -19,6 +19,7 @@ struct GgufField {
   const char* field;
   const char* key;
   bool required = true;
+  const char* missing = nullptr;  // JSON that stands for a missing key
 };
 // Members of config.json, as JSON without the braces, that follow from whether a tensor is present.
 struct GgufSwitch {

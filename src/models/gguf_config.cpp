@@ -50,10 +50,17 @@ struct Header {
 Result<void> add_fields(const Header& header, std::span<const GgufField> fields, ObjectText& config) {
   for (const GgufField& field : fields) {
     const std::string key = header.prefix + field.key;
+    const auto text = header.metadata.string(key);
+    if (text && !is_utf8(*text)) return model_format_error(header.file + ": " + key + ": expected UTF-8, found other bytes");
+    if (text) {
+      config.add(field.field, json_text(*text));  // the architecture checks it, as in config.json
+      continue;
+    }
     const auto value = header.metadata.number(key);
     if (!value && !header.metadata.numbers(key).empty()) {
       return unsupported_error(header.file + ": " + key + ": expected a number for all layers, found one for each");
     }
+    if (!value && field.missing) config.add(field.field, field.missing);
     if (!value && !field.required) continue;
     if (!value) return model_format_error(header.file + ": " + key + ": expected a number, found none");
     if (!(*value > -1e15 && *value < 1e15)) {

@@ -42,6 +42,7 @@ constexpr GgufField kGgufFields[] = {
     {"global_attn_every_n_layers", "attention.sliding_window_pattern", false},
     {"global_rope_theta", "rope.freq_base", false},
     {"local_rope_theta", "rope.freq_base_swa", false},
+    {"hidden_activation", "hidden_activation", false, R"("gelu")"},
 };
 
 constexpr const char* kIgnored[] = {"head.*", "decoder.*", "classifier.*", "drop.*"};
@@ -81,7 +82,7 @@ extern const Arch kModernBert = {
               .final_norm = "final_norm"},
     .ignored = kIgnored,
     .heads = heads(),
-    .gguf = {.architecture = "modern-bert", .config = R"("hidden_activation": "gelu")", .fields = kGgufFields},
+    .gguf = {.architecture = "modern-bert", .fields = kGgufFields},
     .defaults = {R"("vocab_size": 50368, "hidden_size": 768, "intermediate_size": 1152, "num_hidden_layers": 22, )"
                  R"("num_attention_heads": 12, "hidden_activation": "gelu", "max_position_embeddings": 8192)"},
 };

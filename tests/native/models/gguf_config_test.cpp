@@ -139,6 +139,15 @@ TEST(GgufConfig, IsReadForEveryArchitecture) {
   }
 }
 
+TEST(GgufConfig, ReadsNamesOfActivations) {
+  const auto activation = [](File file) { return file.config().value().transformer.hidden_act; };
+  EXPECT_EQ(activation(modernbert()), Activation::kGelu);
+  EXPECT_EQ(activation(modernbert().string(".hidden_activation", "silu")), Activation::kSilu);
+  EXPECT_NE(modernbert().string(".hidden_activation", "gelo").error().find("gelo"), std::string::npos);
+  EXPECT_NE(modernbert().string(".hidden_activation", "\xff").error().find("hidden_activation"), std::string::npos);
+  EXPECT_NE(modernbert().string(".rope.freq_base", "many").error(), "");
+}
+
 TEST(GgufConfig, HasDefaultsForMissingKeys) {
   const auto config = modernbert().config();
   EXPECT_EQ(config.value().transformer.local_layers, (std::vector<bool>{false, true}));  // every third is global
