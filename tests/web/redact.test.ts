@@ -236,6 +236,17 @@ describe('redact', () => {
   });
 });
 
+it('asks a token classifier with windows that overlap, by a quarter of them at most', async () => {
+  const asked: object[] = [];
+  const ner = (max_length: number): any =>
+    Object.assign(async (texts: string[], options: object) => (asked.push(options), texts.map(() => [])), {
+      task: 'token-classification',
+      info: () => ({ max_length }),
+    });
+  for (const max_length of [4, 64, 8192]) await redact(ner(max_length), 'Ada');
+  expect(asked).toEqual([0, 15, 64].map((stride) => ({ aggregation_strategy: 'simple', stride, windows: 'once' })));
+});
+
 describe('token-classification with windows: once', () => {
   const text = 'Ada saw the old boat below the bridge, and sang to forty birds of the dark way home. '.repeat(12);
 
