@@ -17,14 +17,14 @@ const kImports = {
   WattnEmbedding: { from: 'llamaindex_entry.js', budget: 39_500 },
 };
 const kBudgets = {
-  'wattn-simd.wasm': 300_000,
-  'wattn-relaxed.wasm': 300_000,
+  'wattn-simd.wasm': 290_000,
+  'wattn-relaxed.wasm': 290_000,
   'tokenizer_entry.js': 33_000,
-  'wattn-tokenizer.wasm': 205_000,
-  'wattn-nn.wasm': 175_000,
+  'wattn-tokenizer.wasm': 195_000,
+  'wattn-nn.wasm': 165_000,
   'wattn-search.wasm': 15_000,
-  'wattn-full-simd.wasm': 385_000,
-  'wattn-full-relaxed.wasm': 395_000,
+  'wattn-full-simd.wasm': 375_000,
+  'wattn-full-relaxed.wasm': 382_000,
   'inline.js': 780_000, // its .wasm files are gzipped
 };
 
