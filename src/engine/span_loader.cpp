@@ -25,7 +25,7 @@ Result<void> add_config(std::vector<NamedFile>& files) {
   return model_format_error(
       std::string(kConfig) + ": encoder_config: expected the encoder's configuration, found " + encoder.describe() +
       (name.ok() && !name.value().empty()
-           ? "; the package gliner takes it from " + shown_text(name.value()) + ": add that repository's config.json"
+           ? "; the package gliner takes that of " + shown_text(name.value()) + ": add that repository's config.json"
            : ""));
 }
 

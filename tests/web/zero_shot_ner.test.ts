@@ -131,7 +131,7 @@ describe('zero-shot-ner', () => {
     const set = (changes: object) =>
       files.set('gliner_config.json', new TextEncoder().encode(JSON.stringify({ ...config, model_name: 'org/base', ...changes })));
     const refused = (message: RegExp) => expectError(pipeline('zero-shot-ner', files), 'ModelFormatError', message);
-    const put = "gliner takes it from 'org/base' \\(model_name of gliner_config.json\\): put its config.json, .* into the model$";
+    const put = "gliner takes that of 'org/base' \\(model_name of gliner_config.json\\): put its config.json, .* into the model$";
     set({ encoder_config: null });
     await refused(new RegExp(`config.json: expected the encoder's configuration in the model '5 files', found none: ${put}`));
     set({});

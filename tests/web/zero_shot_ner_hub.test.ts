@@ -176,7 +176,7 @@ describe('GLiNER’s repositories', () => {
       'InputError',
       /config.json: this file of 'microsoft\/tiny-deberta' is not in the cache/,
     );
-    expect(gone.message).toMatch(/gliner takes it from 'microsoft\/tiny-deberta' \(model_name of gliner_config.json\)/);
+    expect(gone.message).toMatch(/gliner takes that of 'microsoft\/tiny-deberta' \(model_name of gliner_config.json\)/);
   });
 
   it('ask once more for a file of the other repository that the cache has and the loader refuses', async () => {
@@ -236,7 +236,7 @@ describe('GLiNER’s repositories say what is wrong with', () => {
     const { message, name } = await failure(load(oldest.name));
     expect(name).toBe('ModelFormatError');
     expect(message).toBe(
-      "config.json: expected the encoder's configuration in the model 'org/tiny-v2.1', found none: gliner takes it from 'microsoft/tiny-deberta' " +
+      "config.json: expected the encoder's configuration in the model 'org/tiny-v2.1', found none: gliner takes that of 'microsoft/tiny-deberta' " +
         `(model_name of gliner_config.json); looked for its config.json in ${hub?.url}/microsoft/tiny-deberta/resolve/main/config.json: ` +
         'put its config.json, tokenizer_config.json and tokenizer there, or into the model',
     );
@@ -244,7 +244,7 @@ describe('GLiNER’s repositories say what is wrong with', () => {
     await expectError(
       load(alone),
       'ModelFormatError',
-      /found none: gliner takes it from 'microsoft\/tiny-deberta' .*: put its config.json/,
+      /found none: gliner takes that of 'microsoft\/tiny-deberta' .*: put its config.json/,
     );
     cpSync(folder(oldest.name), join(temporary, 'a/b/model'), { recursive: true });
     const near = await failure(load(join(temporary, 'a/b/model')));
@@ -258,7 +258,7 @@ describe('GLiNER’s repositories say what is wrong with', () => {
     await expectError(
       load(oldest.name),
       'ModelFormatError',
-      /tokenizer.json: expected this file \(or .*spm.model.*\) in the model 'microsoft\/tiny-deberta', found none; .*; tokenizer.json: expected a tokenizer in the model 'org\/tiny-v2.1', found none: gliner takes it from 'microsoft/,
+      /tokenizer.json: expected this file \(or .*spm.model.*\) in the model 'microsoft\/tiny-deberta', found none; .*; tokenizer.json: expected a tokenizer in the model 'org\/tiny-v2.1', found none: gliner takes that of 'microsoft/,
     );
   });
 
@@ -272,7 +272,7 @@ describe('GLiNER’s repositories say what is wrong with', () => {
       const error = await expectError(load(oldest.name), 'NetworkError', /config.json: status 401 from .*microsoft\/tiny-deberta/);
       expect(error.status).toBe(401);
       expect(error.message).toContain(hint);
-      expect(error.message).toContain("gliner takes it from 'microsoft/tiny-deberta' (model_name of gliner_config.json)");
+      expect(error.message).toContain("gliner takes that of 'microsoft/tiny-deberta' (model_name of gliner_config.json)");
     }
   });
 

@@ -63,7 +63,7 @@ class SpanFiles {
         `gliner_config.json: model_name: expected the id of the encoder's repository ('org/name'), found ${describe(name)}; ${wanted} in the model '${model}', found none`,
       );
     }
-    const why = `${wanted} in the model '${model}', found none: gliner takes it from '${name}' (model_name of gliner_config.json)`;
+    const why = `${wanted} in the model '${model}', found none: gliner takes that of '${name}' (model_name of gliner_config.json)`;
     const places = (this.places ??= this.source.others?.(name) ?? []);
     try {
       const base = await (this.base ??= this.open(name, places));
