@@ -14,7 +14,7 @@ const kImports = {
   Word2Vec: { from: 'nn_entry.js', budget: 32_000 },
   wattn: { from: 'ai_sdk_entry.js', budget: 41_000 },
   WattnEmbeddings: { from: 'langchain_entry.js', budget: 39_500 },
-  WattnEmbedding: { from: 'llamaindex_entry.js', budget: 39_500 },
+  WattnEmbedding: { from: 'llamaindex_entry.js', budget: 40_000 },
 };
 const kBudgets = {
   'wattn-simd.wasm': 290_000,

@@ -89,6 +89,28 @@ function intentSets(data) {
   };
 }
 
+/** Of a model with a sentiment head: the share of right labels on SST-2, where NEUTRAL is wrong, and of questions that it calls NEUTRAL. */
+async function sentimentOf(model, data) {
+  const classify = await pipeline('sentiment-analysis', model);
+  const share = async (rows, wanted) => {
+    const found = await classify(rows);
+    return found.filter(({ label }, i) => label === wanted(i)).length / rows.length;
+  };
+  const out = {};
+  for (const [name, file] of [
+    ['dev', 'sst2-glue-alps'],
+    ['test', 'sst2-sentences'],
+  ]) {
+    const rows = lines(join(data, 'classification', file, 'test.tsv')).filter((line) => line !== 'sentence\tlabel');
+    const [texts, labels] = [0, 1].map((column) => rows.map((line) => line.split('\t')[column].trim()));
+    out[`SST-2 ${name}, accuracy`] = await share(texts, (i) => (labels[i] === '1' ? 'POSITIVE' : 'NEGATIVE'));
+  }
+  const questions = lines(join(data, 'classification/trec/TREC.test.all')).map((line) => line.slice(line.indexOf(' ') + 1));
+  out['TREC test, questions called NEUTRAL'] = await share(questions, () => 'NEUTRAL');
+  await classify.dispose();
+  return out;
+}
+
 /** Cosine of the vectors of one word in two sentences, at the last layer: 1 if the context changes nothing. */
 async function contextOf(model, dtype) {
   const [encoder, tokenizer] = await Promise.all([
@@ -195,6 +217,7 @@ for (const position of positionals) {
     }
     report(who, `${name}, accuracy`, found.reduce((a, b) => a + b) / found.length);
   }
+  if (given === 'default') for (const [what, share] of Object.entries(await sentimentOf(model, data))) report(who, what, share);
   for (const [kind, share] of Object.entries(await finesseOf(embed)))
     report(who, `${kind}: nearer to the paraphrase, of six`, share);
   for (const [word, cosine] of Object.entries(await contextOf(model, dtype)))

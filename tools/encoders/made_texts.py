@@ -11,6 +11,7 @@ def made(of, count, among, rng, overlap):
             between.setdefault((a, c), []).append(b)
             after_two.setdefault((a, b), []).append(c)
             after_one.setdefault(b, []).append(c)
+    varied = {two for two, seen in after_two.items() if len(set(seen)) > 1}
 
     def fewer(row):
         return [w for w in row if rng.random() > 0.15]
@@ -30,8 +31,8 @@ def made(of, count, among, rng, overlap):
     def chain(row):
         row = row[: 2 + rng.randint(0, 2)]
         while row[-1] or len(row) == 2:
-            seen = after_two.get((row[-2], row[-1]), [])
-            row.append(rng.choice(seen if len(set(seen)) > 1 else after_one[row[-1]] if row[-1] else seen))
+            two = (row[-2], row[-1])
+            row.append(rng.choice(after_two[two] if two in varied or not row[-1] else after_one[row[-1]]))
             if len(row) > 42:
                 break
         return row

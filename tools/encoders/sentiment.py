@@ -29,7 +29,7 @@ MIX = {
 }  # fmt: skip
 MOST_TOKENS = 48
 CHUNK = 4096  # texts labelled and saved at once
-UNLABELLED = 60000  # texts without a label that the judge labels: some from their sources, some made of others
+UNLABELLED = 45000  # texts without a label that the judge labels: some from their sources, some made of others
 MADE = 120000  # texts made of others, to draw those from
 MADE_OF_SENTENCES = 64000  # texts made of labelled sentences alone, the most telling kind
 OF_SENTENCES = 40000  # of those, labelled
@@ -133,12 +133,15 @@ class Judge(torch.nn.Module):
 
     def __init__(self, folder):
         super().__init__()
-        self.bert = AutoModel.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32)
+        self.bert = AutoModel.from_pretrained(
+            folder, attn_implementation="eager", dtype=torch.float32, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0
+        )
         self.head = torch.nn.Linear(self.bert.config.hidden_size, 3)
         self.tokenizer = Tokenizer.from_file(str(Path(folder) / "tokenizer.json"))
         self.tokenizer.no_padding()
         self.tokenizer.enable_truncation(MOST_TOKENS)
-        for part in (self.bert.embeddings, self.bert.encoder.layer[0]):
+        layers = self.bert.encoder.layer
+        for part in (self.bert.embeddings, *layers[: len(layers) // 2]):  # to learn the upper half is enough, and twice as fast
             part.requires_grad_(False)
 
     def forward(self, texts):
@@ -185,10 +188,10 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--data", required=True)
     p.add_argument("--nltk", required=True)
-    p.add_argument("--judge", required=True, help="the encoder to tune: all-MiniLM-L6-v2")
+    p.add_argument("--judge", required=True, help="the encoder to tune: all-mpnet-base-v2")
     p.add_argument("--out", required=True)
-    p.add_argument("--steps", type=int, default=700)
-    p.add_argument("--rate", type=float, default=1e-4)
+    p.add_argument("--steps", type=int, default=400)
+    p.add_argument("--rate", type=float, default=5e-5)
     a = p.parse_args()
     out = Path(a.out)
     overlap = Overlap(evaluation_texts(a.data))
@@ -212,7 +215,7 @@ def main():
 
 
 def label(judge, known, a, overlap, out):
-    """Labels texts: those of people first, in the order of what they tell."""
+    """Labels texts: after those with emoji, people's sentences first, then the rest in one mixture, so that any part of it will do."""
     labels = {t: y for rows in known.values() for t, y in rows}
     apart = ("facts", "plots", "neutral comments")
     texts, of_sentences = unlabelled(a.data, a.nltk, overlap, {kind: rows for kind, rows in known.items() if kind not in apart})
@@ -221,11 +224,13 @@ def label(judge, known, a, overlap, out):
     known_first = set(first)
     rest = [t for t in dict.fromkeys([*labels, *drawn]) if t not in known_first]
     random.Random(4).shuffle(rest)
-    texts = [*first, *rest]
-    judged = out / "feelings.npy"
-    soft = np.load(judged) if judged.exists() else np.zeros((0, 3), np.float32)
-    since = time.time()
     judge.bert.to(torch.bfloat16)
+    judged = out / "feelings.npy"
+    emoji, soft = with_emoji(known, judge, WITH_EMOJI, random.Random(8))
+    texts = [*emoji, *first, *rest]
+    if judged.exists():
+        soft = np.load(judged)
+    since = time.time()
     for at in range(len(soft), len(texts), CHUNK):
         part = texts[at : at + CHUNK]
         says = torch.softmax(torch.from_numpy(judge.logits(part)), 1).numpy()
@@ -236,9 +241,6 @@ def label(judge, known, a, overlap, out):
         (out / "feelings.txt").write_text("".join(t + "\n" for t in texts[: len(soft)]), "utf-8")
         np.save(judged, soft)
         print(f"{len(soft)} of {len(texts)} texts with probabilities; {time.time() - since:.0f} s", flush=True)
-    more, says = with_emoji(known, judge, WITH_EMOJI, random.Random(8))
-    (out / "feelings.txt").write_text("".join(t + "\n" for t in [*texts, *more]), "utf-8")
-    np.save(judged, np.concatenate([soft[: len(texts)], says]))
 
 
 if __name__ == "__main__":

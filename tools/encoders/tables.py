@@ -2,8 +2,8 @@
 
 
 def score_table(scores, who, titles):
-    """Markdown: a row for each set, a column for each of who; titles: other names of some."""
-    names = list(dict.fromkeys(name for each in who for name in scores.get(each, {})))
+    """Markdown: a row for each set that the model of the card has, a column for each of who, that model first; titles: other names of some."""
+    names = list(scores[who[0]])
     cell = lambda each, name: f"{scores[each][name]:.3f}" if name in scores.get(each, {}) else ""
     rows = [f"| {name} | " + " | ".join(cell(each, name) for each in who) + " |" for name in names]
     return "\n".join(["| set | " + " | ".join(titles.get(each, each) for each in who) + " |", "|---|" + "---|" * len(who), *rows])

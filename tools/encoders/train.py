@@ -39,6 +39,7 @@ class Recipe:
     inner: int  # units
     states: tuple  # the teacher's states that those of each layer are to equal; () if states teach nothing
     most_tokens: int  # of a training text
+    tokens: int  # of a step, padding included
     steps: int
     round_at: int
     feel_at: int | None  # None: no sentiment head
@@ -46,11 +47,11 @@ class Recipe:
 
 
 RECIPES = {
-    "base": Recipe(15900, "", (0, 1, 2, 3, 4, 5), 1536, (), 160, 450, 0, None, 2e-4),
-    "small": Recipe(6600, EMOJI, (0, 2, 3, 5), 448, (1, 3, 4, 6), 128, 1800, 1400, 1200, 5e-4),
+    "base": Recipe(15900, "", (0, 1, 2, 3, 4, 5), 1536, (), 160, 4096, 450, 0, None, 2e-4),
+    "default": Recipe(6600, EMOJI, (0, 2, 3, 5), 448, (1, 3, 4, 6), 128, 2048, 1800, 1400, 1200, 5e-4),
 }
-FEELINGS = 96  # texts a step
-TOKENS = 4096  # of a step, padding included
+FEELINGS = 256  # texts a step
+FEELING = 0.8  # the weight of their loss
 
 
 def cut(encoding, most):
@@ -92,9 +93,10 @@ def begin_from(student, kept, other):
     shape_rounded(student)
     student.load_state_dict({name: value for name, value in state.items() if not name.startswith(table)}, strict=False)
     rows = embeddings.weight.data
-    scale = best_scales(rows.reshape(-1, BLOCK)).reshape(len(kept), -1)
-    place = {piece: at for at, piece in enumerate(had)}
-    for row, piece in enumerate(kept):
+    scale = best_scales(rows.reshape(-1, BLOCK)).reshape(len(rows), -1)
+    emoji = range(-1, len(kept) - len(rows) - 1, -1)  # the same in both, at the end
+    place = {piece: at for at, piece in enumerate([*had, *reversed(emoji)])}
+    for row, piece in enumerate([*kept, *reversed(emoji)]):
         if piece in place:
             rows[row] = state[f"{table}weight"][place[piece]]
             scale[row] = state[f"{table}scale"][place[piece]]
@@ -127,12 +129,12 @@ def sentiment_logits(student, tokenizer, texts):
 class Batches:
     """Which texts a step sees: a function of the step and the seed alone, so that a resumed run sees the same."""
 
-    def __init__(self, lengths, seed):
-        self.lengths, self.seed = lengths, seed
+    def __init__(self, lengths, tokens, seed):
+        self.lengths, self.tokens, self.seed = lengths, tokens, seed
         self.epoch, self.rows, self.begin = -1, [], 0
 
     def __call__(self, step):
-        """Texts of like length (less padding) of at most TOKENS tokens together, from a new shuffling each epoch."""
+        """Texts of like length (less padding) of at most so many tokens together, from a new shuffling each epoch."""
         while step >= self.begin + len(self.rows):
             self.begin += len(self.rows)
             self.epoch += 1
@@ -144,7 +146,7 @@ class Batches:
                 at = 0
                 while at < len(block):
                     ends = self.lengths[block[at : at + 512]] * np.arange(1, len(block[at : at + 512]) + 1)
-                    count = max(1, int((ends <= TOKENS).sum()))
+                    count = max(1, int((ends <= self.tokens).sum()))
                     self.rows.append(block[at : at + count])
                     at += count
             rng.shuffle(self.rows)
@@ -201,7 +203,7 @@ def main():
     p.add_argument("recipe", choices=RECIPES)
     p.add_argument("--data", required=True)
     p.add_argument("--teacher", required=True, help="the folder of all-MiniLM-L6-v2")
-    p.add_argument("--texts", required=True, help="the folder of corpus.txt, for the small model also of feelings.txt")
+    p.add_argument("--texts", required=True, help="the folder of corpus.txt, for the default model also of feelings.txt")
     p.add_argument("--out", required=True)
     p.add_argument("--begin", help="the folder of another run to begin with, maybe with other pieces")
     p.add_argument("--seed", type=int, default=1)
@@ -211,6 +213,8 @@ def main():
     a = p.parse_args()
     recipe = RECIPES[a.recipe]
     recipe.steps, recipe.rate = a.steps or recipe.steps, a.rate or recipe.rate
+    if a.begin and recipe.feel_at is not None:
+        recipe.feel_at = 0
     torch.set_num_threads(a.threads)
     torch.manual_seed(a.seed)
     out = Path(a.out)
@@ -246,7 +250,7 @@ def main():
     if saved:
         student.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
-    batches, feelings = Batches(lengths, a.seed), None
+    batches, feelings = Batches(lengths, recipe.tokens, a.seed), None
     dev = evaluate.sts_pairs(a.data, "dev")
     sums, since, seen = np.zeros(4), time.time(), 0
     for step in range(begin, recipe.steps + 1):
@@ -270,7 +274,7 @@ def main():
         loss, parts = losses(student, teacher, recipe, [own[r] for r in rows], taught(rows))
         feeling = feelings.loss(student, step) if feelings else torch.zeros(())
         optimizer.zero_grad(set_to_none=True)
-        (loss + 0.4 * feeling).backward()
+        (loss + FEELING * feeling).backward()
         torch.nn.utils.clip_grad_norm_(student.parameters(), 1.0)
         optimizer.step()
         sums += [*parts, feeling.item()]
