@@ -77,7 +77,11 @@ describe('the default model', () => {
 
   it('calls plain statements and questions neutral', async () => {
     const classify = await pipeline('sentiment-analysis');
-    const found = await classify(['The train leaves at ten.', 'How far is it from Denver to Aspen?', 'The box holds twelve bottles.']);
+    const found = await classify([
+      'The train leaves at ten.',
+      'How far is it from Denver to Aspen?',
+      'The box holds twelve bottles.',
+    ]);
     expect(found.map((one) => (one as { label: string }).label)).toEqual(['NEUTRAL', 'NEUTRAL', 'NEUTRAL']);
     await classify.dispose();
   });
