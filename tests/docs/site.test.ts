@@ -148,7 +148,7 @@ describe('the site', () => {
     expect(await page.locator('iframe').count()).toBe(0);
     await bar.getByRole('button', { name: 'Reset' }).click();
     expect(await code.textContent()).toBe(before);
-    expect(await run(0)).toMatchObject({ output: '[ 2, 256 ]' });
+    expect(await run(0)).toMatchObject({ output: '[ 2, 384 ]' });
   });
 
   const kLooks = [

@@ -310,7 +310,7 @@ describe('GLiNER’s repositories say what is wrong with', () => {
     expect(own).toHaveLength(isName ? 1 : 0);
     cpSync(folder(oldest.name), join(temporary, 'model'), { recursive: true });
     writeFileSync(join(temporary, 'model/gliner_config.json'), spanConfig(oldest.name, { model_name }));
-    await expectError(load(join(temporary, 'model')), 'ModelFormatError', /expected the id|found none: gliner takes it/);
+    await expectError(load(join(temporary, 'model')), 'ModelFormatError', /expected the id|found none: gliner takes that/);
   });
 
   it('a tokenizer with more or fewer tokens than the table has rows', async () => {

@@ -175,7 +175,7 @@ export interface LoadedPipeline extends Loaded {
    *
    * @example
    * const embed = await pipeline('feature-extraction');
-   * embed.tokenizer.encode('How many tokens is this?').length; // => 10
+   * embed.tokenizer.encode('How many tokens is this?').length; // => 9
    */
   readonly tokenizer: Tokenizer;
 }

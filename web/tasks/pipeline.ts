@@ -237,7 +237,7 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
  *
  * @example
  * const embed = await pipeline('feature-extraction'); // the model in the package
- * (await embed(['The bakery opens at six.', 'Trains leave every hour.'])).dims; // => [2, 256]
+ * (await embed(['The bakery opens at six.', 'Trains leave every hour.'])).dims; // => [2, 384]
  */
 export async function pipeline<Task extends keyof Pipelines>(
   task: Task,

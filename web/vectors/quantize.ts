@@ -78,7 +78,7 @@ function toBits({ data, dims: [rows, dim] }: Tensor<'float32'>): Uint8Array {
  *
  * @example
  * const embed = await pipeline('feature-extraction');
- * quantize_embeddings(await embed(['a boat', 'fresh bread']), 'binary').dims; // => [2, 32]
+ * quantize_embeddings(await embed(['a boat', 'fresh bread']), 'binary').dims; // => [2, 48]
  */
 export function quantize_embeddings(
   embeddings: Tensor<'float32'>,
