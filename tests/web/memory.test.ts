@@ -1,20 +1,9 @@
 // What a model holds: as memory() says, flat over any number of calls.
 import { pipeline } from 'wattn';
-import { mixedTexts, tiny } from './support.js';
+import { madeMemories, mixedTexts, tiny } from './support.js';
 
 describe('memory', () => {
-  const made: WebAssembly.Memory[] = [];
-  const Memory = WebAssembly.Memory;
-  beforeAll(() => {
-    (WebAssembly as any).Memory = function (descriptor: WebAssembly.MemoryDescriptor) {
-      const memory = new Memory(descriptor);
-      made.push(memory);
-      return memory;
-    };
-  });
-  afterAll(() => {
-    WebAssembly.Memory = Memory;
-  });
+  const made = madeMemories();
 
   it('does not grow over 10,000 mixed calls', async () => {
     const embed = await pipeline('feature-extraction', tiny, { threads: 2 });

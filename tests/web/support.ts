@@ -169,3 +169,20 @@ export function headFiles(kind: string, config: Record<string, unknown> = {}, he
   files.set('model.safetensors.index.json', encode({ weight_map: shards }));
   return files;
 }
+
+/** The memories that WebAssembly gets during the tests of a file or a describe(), in their order. */
+export function madeMemories(): WebAssembly.Memory[] {
+  const made: WebAssembly.Memory[] = [];
+  const { Memory } = WebAssembly;
+  beforeAll(() => {
+    (WebAssembly as any).Memory = function (descriptor: WebAssembly.MemoryDescriptor) {
+      const memory = new Memory(descriptor);
+      made.push(memory);
+      return memory;
+    };
+  });
+  afterAll(() => {
+    WebAssembly.Memory = Memory;
+  });
+  return made;
+}

@@ -1,7 +1,7 @@
 // Texts and ids at the boundary of WebAssembly (web/host/text_calls.ts): what is unusual there, and memory that grows under its views.
 import { AutoTokenizer, pipeline, Tensor, type Tokenizer } from 'wattn';
 import { join } from 'node:path';
-import { expectError, filesOf, goldens, textOf, tiny } from './support.js';
+import { expectError, filesOf, goldens, madeMemories, textOf, tiny } from './support.js';
 
 /** Bytes as tokens, and a decoder for them. */
 function byteFiles() {
@@ -14,18 +14,7 @@ const long = 'the small boat '.repeat(6000);
 const longWide = '橋'.repeat(30_000);
 const kPage = 65536;
 
-const made: WebAssembly.Memory[] = [];
-const Memory = WebAssembly.Memory;
-beforeAll(() => {
-  (WebAssembly as any).Memory = function (descriptor: WebAssembly.MemoryDescriptor) {
-    const memory = new Memory(descriptor);
-    made.push(memory);
-    return memory;
-  };
-});
-afterAll(() => {
-  WebAssembly.Memory = Memory;
-});
+const made = madeMemories();
 
 /** What a tokenizer answers to all kinds of texts. */
 const answers = (tokenizer: Tokenizer) =>
