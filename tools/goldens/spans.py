@@ -84,10 +84,25 @@ def has_words_without_tokens(model, text):
     return any(not tokenizer(word, add_special_tokens=False)["input_ids"] for word, _, _ in model.data_processor.words_splitter(text))
 
 
-def answers(model):
+def answers(model, options):
     texts = [text for text in TEXTS if not has_words_without_tokens(model, text)]
-    calls = [(text, labels, options) for text in texts for labels in LABELS for options in OPTIONS]
-    return [model.predict_entities(text, labels, **options) for text, labels, options in calls], calls
+    calls = [(text, labels, each) for text in texts for labels in LABELS for each in options]
+    return [model.predict_entities(text, labels, **each) for text, labels, each in calls], calls
+
+
+def write_answers(file, name, model, options):
+    """expected.json: what the model finds in float64; it must find the same in float32. Ends with the model in float64."""
+    single, calls = answers(model, options)
+    model.model.double()
+    exact, _ = answers(model, options)
+    rows, apart = [], 0.0
+    for one, other, (text, labels, each) in zip(exact, single, calls):
+        assert [(e["start"], e["end"], e["label"]) for e in one] == [(e["start"], e["end"], e["label"]) for e in other], (name, text, each)
+        apart = max([apart, *(abs(e["score"] - f["score"]) for e, f in zip(one, other))])
+        rows.append([TEXTS.index(text), LABELS.index(labels), options.index(each),
+                     [[e["start"], e["end"], labels.index(e["label"]), float(f"{e['score']:.9g}")] for e in one]])
+    print(name, len(rows), "calls,", sum(len(row[3]) for row in rows), "entities, f32_diff", apart)
+    common.write_json(file, {"f32_diff": float(f"{apart:.3g}"), "calls": rows}, depth=2)
 
 
 def make(_options):
@@ -100,18 +115,8 @@ def make(_options):
             model.config.model_name = "tiny"
             model.save_pretrained(folder / name, safe_serialization=True)
             model.data_processor.transformer_tokenizer.save_pretrained(folder / name)
-            single, calls = answers(model)
-            model.model.double()
-            exact, _ = answers(model)
+            write_answers(folder / name / "expected.json", name, model, OPTIONS)
         config = json.loads((folder / name / "gliner_config.json").read_text())
         common.write_json(folder / name / "gliner_config.json", config)
-        rows, apart = [], 0.0
-        for one, other, (text, labels, options) in zip(exact, single, calls):
-            assert [(e["start"], e["end"], e["label"]) for e in one] == [(e["start"], e["end"], e["label"]) for e in other], (name, text, options)
-            apart = max([apart, *(abs(e["score"] - f["score"]) for e, f in zip(one, other))])
-            rows.append([TEXTS.index(text), LABELS.index(labels), OPTIONS.index(options),
-                         [[e["start"], e["end"], labels.index(e["label"]), float(f"{e['score']:.9g}")] for e in one]])
-        print(name, len(rows), "calls,", sum(len(row[3]) for row in rows), "entities, f32_diff", apart)
-        common.write_json(folder / name / "expected.json", {"f32_diff": float(f"{apart:.3g}"), "calls": rows}, depth=2)
     common.write_json(folder / "cases.json", {"cases": list(CASES), "texts": TEXTS, "labels": LABELS, "options": OPTIONS}, depth=2)
     common.update_manifest("spans", common.versions("torch", "transformers", "tokenizers", "safetensors", "numpy", "gliner"))

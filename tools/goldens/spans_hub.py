@@ -52,12 +52,6 @@ def write_model(folder, config, seed, own_tokenizer=False):
         common.write_json(folder / "gliner_config.json", dict(config, **indices))
 
 
-def answers(model):
-    texts = [text for text in TEXTS if not spans.has_words_without_tokens(model, text)]
-    calls = [(text, labels, options) for text in texts for labels in LABELS for options in OPTIONS]
-    return [model.predict_entities(text, labels, **options) for text, labels, options in calls], calls
-
-
 def make(_options):
     folder = tiny.begin("spans_hub")
     warnings.simplefilter("ignore")
@@ -77,18 +71,8 @@ def make(_options):
         write_model(folder / name, config, seed, own_tokenizer)
         model = gliner.GLiNER.from_pretrained(name).eval()
         tokenizer = model.data_processor.transformer_tokenizer
-        single, calls = answers(model)
-        model.model.double()
-        exact, _ = answers(model)
-        rows, apart = [], 0.0
-        for one, other, (text, labels, options) in zip(exact, single, calls):
-            assert [(e["start"], e["end"], e["label"]) for e in one] == [(e["start"], e["end"], e["label"]) for e in other], (name, text, options)
-            apart = max([apart, *(abs(e["score"] - f["score"]) for e, f in zip(one, other))])
-            rows.append([TEXTS.index(text), LABELS.index(labels), OPTIONS.index(options),
-                         [[e["start"], e["end"], labels.index(e["label"]), float(f"{e['score']:.9g}")] for e in one]])
         added = {token: tokenizer.convert_tokens_to_ids(token) for token in ("[FLERT]", "<<ENT>>", "<<SEP>>")}
-        print(name, added, len(tokenizer), len(rows), "calls,", sum(len(row[3]) for row in rows), "entities, f32_diff", apart)
-        common.write_json(folder / name / "expected.json", {"f32_diff": float(f"{apart:.3g}"), "calls": rows}, depth=2)
+        spans.write_answers(folder / name / "expected.json", name, model, OPTIONS)
         listed.append({"name": name, "base": config["model_name"], "class_token_index": model.config.class_token_index,
                        "rows": model.config.vocab_size, "added": added, "vocab_size": len(tokenizer),
                        "ids": [tokenizer(text)["input_ids"] for text in TEXTS]})
