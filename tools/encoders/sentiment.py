@@ -141,7 +141,7 @@ class Judge(torch.nn.Module):
         self.tokenizer.no_padding()
         self.tokenizer.enable_truncation(MOST_TOKENS)
         layers = self.bert.encoder.layer
-        for part in (self.bert.embeddings, *layers[: len(layers) // 2]):  # to learn the upper half is enough, and twice as fast
+        for part in (self.bert.embeddings, *layers[: len(layers) // 2]):  # only the upper half learns: half the work
             part.requires_grad_(False)
 
     def forward(self, texts):

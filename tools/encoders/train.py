@@ -94,9 +94,9 @@ def begin_from(student, kept, other):
     student.load_state_dict({name: value for name, value in state.items() if not name.startswith(table)}, strict=False)
     rows = embeddings.weight.data
     scale = best_scales(rows.reshape(-1, BLOCK)).reshape(len(rows), -1)
-    emoji = range(-1, len(kept) - len(rows) - 1, -1)  # the same in both, at the end
-    place = {piece: at for at, piece in enumerate([*had, *reversed(emoji)])}
-    for row, piece in enumerate([*kept, *reversed(emoji)]):
+    emoji = [f"emoji {i}" for i in range(len(rows) - len(kept))]  # the same in both runs, after the pieces
+    place = {piece: at for at, piece in enumerate([*had, *emoji])}
+    for row, piece in enumerate([*kept, *emoji]):
         if piece in place:
             rows[row] = state[f"{table}weight"][place[piece]]
             scale[row] = state[f"{table}scale"][place[piece]]
