@@ -2,7 +2,6 @@
 // packed, loaded by wllama (llama.cpp in WebAssembly, from npm) in Chromium, and asked for the same texts as wattn, which reads the original in float32. An
 // encoder's line has 1 - cosine of llama.cpp's vectors and of the packed file's in wattn, a decoder's the tokens that both continue alike, by greedy search. Exits
 // with 1 above LIMIT (2e-3) or where fewer tokens than LEAST (8 of 16) agree. CHROME: the browser. tools/llama_checkpoints.py makes models to check.
-import { spawnSync } from 'node:child_process';
 import {
   createReadStream,
   existsSync,
@@ -11,7 +10,6 @@ import {
   openSync,
   readFileSync,
   rmSync,
-  writeFileSync,
   writeSync,
   closeSync,
 } from 'node:fs';
@@ -21,6 +19,7 @@ import { basename, extname, join, normalize } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import puppeteer from 'puppeteer-core';
+import { folderOfRival, installRivals } from './lib/rivals.mjs';
 import { fail, root } from './lib/shell.mjs';
 import { findChromium } from './setup.mjs';
 
@@ -43,13 +42,8 @@ const { values, positionals: models } = parseArgs({
 if (models.length === 0) fail('usage: node tools/check_llama.mjs MODEL.. [--dtype q8] [--save FOLDER]');
 const { AutoTokenizer, packTo, pipeline } = await import(pathToFileURL(join(root, 'dist/node.js')));
 
-const rivals = join(root, 'build/rivals');
-const wllama = join(rivals, 'node_modules/@wllama/wllama');
-if (!existsSync(wllama)) {
-  mkdirSync(rivals, { recursive: true });
-  if (!existsSync(join(rivals, 'package.json'))) writeFileSync(join(rivals, 'package.json'), '{}');
-  spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', kWllama], { cwd: rivals, stdio: 'inherit' });
-}
+installRivals(kWllama);
+const wllama = folderOfRival('@wllama/wllama');
 const folder = values.save ?? mkdtempSync(join(tmpdir(), 'wattn-llama-'));
 mkdirSync(folder, { recursive: true });
 
@@ -144,7 +138,7 @@ async function continued(model) {
   return out;
 }
 
-/** One line for a model, and whether it is as it should be. */
+/** One line for a model, and whether it is as it should be; undefined: llama.cpp was not asked. */
 async function check(model, page) {
   const file = `${basename(model)}.${values.dtype}.gguf`;
   const path = join(folder, file);
@@ -152,9 +146,9 @@ async function check(model, page) {
   const report = await packTo(model, (chunk) => void writeSync(descriptor, chunk), { dtype: values.dtype });
   closeSync(descriptor);
   const about = `${file} (${(report.bytes / 1e6).toFixed(1)} MB)`;
-  if (report.llama_cpp === null) return [`${about}: for wattn alone: ${report.why_not}`, true];
+  if (report.llama_cpp === null) return [`${about}: for wattn alone: ${report.why_not}`, undefined];
   // wllama 3.13.0 refuses T5's two stacks, and its vectors of an encoder alone are others even for the file of llama.cpp's converter.
-  if (/^t5/.test(report.llama_cpp)) return [`${about}: ${report.llama_cpp}, which wllama does not run`, true];
+  if (/^t5/.test(report.llama_cpp)) return [`${about}: ${report.llama_cpp}, which wllama does not run`, undefined];
   const isEncoder = /bert|embedding|encoder/.test(report.llama_cpp) || existsSync(join(model, 'modules.json'));
   const there = await page.evaluate(ask, `/packed/${file}`, kTexts, isEncoder, kNewTokens);
   const kind = `${about}: ${report.llama_cpp}`;
@@ -180,7 +174,7 @@ async function check(model, page) {
   return [`${line}${isSame ? '' : `; tokens ${there.tokens.join(' ')} instead of ${tokens.join(' ')}`}`, theirs <= limit && isSame];
 }
 
-let failed = 0;
+const counts = { ok: 0, FAIL: 0, skip: 0 };
 try {
   const page = await browser.newPage();
   await page.goto(`http://127.0.0.1:${server.address().port}/`);
@@ -189,13 +183,14 @@ try {
   console.log(`wllama ${version}, llama.cpp ${llama}`);
   for (const model of models) {
     const [line, isGood] = await check(model, page);
-    console.log(`${isGood ? 'ok  ' : 'FAIL'} ${line}`);
-    if (!isGood) ++failed;
+    const verdict = isGood === undefined ? 'skip' : isGood ? 'ok' : 'FAIL';
+    console.log(`${verdict.padEnd(4)} ${line}`);
+    ++counts[verdict];
   }
 } finally {
   await browser.close();
   server.close();
   if (!values.save) rmSync(folder, { recursive: true });
 }
-console.log(`${models.length - failed} passed, ${failed} failed`);
-process.exit(failed > 0 ? 1 : 0);
+console.log(`${counts.ok} passed, ${counts.FAIL} failed, ${counts.skip} skipped`);
+process.exit(counts.FAIL > 0 ? 1 : 0);

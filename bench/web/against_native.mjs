@@ -1,18 +1,17 @@
 // wattn against native code in Node, from strings to vectors, one thread each: transformers.js 4.3.1 on onnxruntime-node, whose binaries are in its
 // npm package. 256 texts of 5 to 200 tokens; transformers.js in the batches that suit it best. Interleaved, texts a second.
 // Needs the checkpoint, its ONNX twin (see against_onnxruntime.mjs) and a text file to cut texts from: WATTN_BENCH_TEXT.
-import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { pipeline } from 'wattn';
 import { mixedTexts } from './lib/mixed_texts.mjs';
 import { writeRecord } from './lib/record.mjs';
+import { folderOfRival, installRivals, rivals } from '../../tools/lib/rivals.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const checkpoint = join(process.env.WATTN_MODELS_DIR ?? join(root, '.models'), 'all-MiniLM-L6-v2');
 const twin = process.env.WATTN_ONNX_DIR ?? join(root, 'build/onnx');
-const rivals = join(root, 'build/rivals');
 const corpus = process.env.WATTN_BENCH_TEXT ?? join(root, '../shared/data/text/darwin.txt');
 const kRival = '@huggingface/transformers@4.3.1';
 const rounds = Number(process.env.ROUNDS ?? 5);
@@ -27,18 +26,13 @@ for (const [path, how] of [
     process.exit(0);
   }
 }
-const package_ = join(rivals, 'node_modules/@huggingface/transformers');
-if (!existsSync(package_)) {
-  mkdirSync(rivals, { recursive: true });
-  if (!existsSync(join(rivals, 'package.json'))) writeFileSync(join(rivals, 'package.json'), '{}');
-  spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', kRival], { cwd: rivals, stdio: 'inherit' });
-}
+installRivals(kRival);
 const converted = join(rivals, 'models/minilm');
 mkdirSync(join(converted, 'onnx'), { recursive: true });
 for (const name of readdirSync(checkpoint)) if (name.endsWith('.json')) cpSync(join(checkpoint, name), join(converted, name));
 for (const name of readdirSync(twin)) if (name.endsWith('.onnx')) cpSync(join(twin, name), join(converted, 'onnx', name));
 
-const theirs = await import(pathToFileURL(join(package_, 'dist/transformers.node.mjs')));
+const theirs = await import(pathToFileURL(join(folderOfRival('@huggingface/transformers'), 'dist/transformers.node.mjs')));
 Object.assign(theirs.env, { allowRemoteModels: false, allowLocalModels: true, localModelPath: join(rivals, 'models/') });
 const texts = mixedTexts(corpus, 256);
 const sorted = texts.toSorted((a, b) => a.length - b.length);

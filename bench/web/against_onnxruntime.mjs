@@ -1,17 +1,15 @@
 // wattn against onnxruntime-web (wasm, one thread) on the same checkpoint, in one process, interleaved: medians, ratios, and
 // a CSV under bench/record. Needs the checkpoint (npm run test:models) and its ONNX twin (bench/make_onnx.py); the rival is
 // installed into build/rivals, outside the product's dependencies. See bench/README.md.
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { writeRecord } from './lib/record.mjs';
+import { importRival, installRivals } from '../../tools/lib/rivals.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const checkpoint = join(process.env.WATTN_MODELS_DIR ?? join(root, '.models'), 'all-MiniLM-L6-v2');
 const twin = process.env.WATTN_ONNX_DIR ?? join(root, 'build/onnx');
-const rivals = join(root, 'build/rivals');
 const kRival = 'onnxruntime-web@1.30.0';
 const kCases = [
   [1, 8],
@@ -32,13 +30,9 @@ for (const [path, how] of [
     process.exit(0);
   }
 }
-if (!existsSync(join(rivals, 'node_modules/onnxruntime-web'))) {
-  mkdirSync(rivals, { recursive: true });
-  writeFileSync(join(rivals, 'package.json'), '{}');
-  spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', kRival], { cwd: rivals, stdio: 'inherit' });
-}
+installRivals(kRival);
 
-const ort = await import(pathToFileURL(createRequire(join(rivals, 'package.json')).resolve('onnxruntime-web')).href);
+const ort = await importRival('onnxruntime-web');
 ort.env.wasm.numThreads = 1;
 const { AutoModel } = await import(pathToFileURL(join(root, 'dist/node.js')).href);
 

@@ -7,7 +7,8 @@ import { pathToFileURL } from 'node:url';
 import puppeteer from 'puppeteer-core';
 import { nn } from '../../dist/node.js';
 import { writeRecord } from './lib/record.mjs';
-import { checkpoint, median, prepare, rivals, root, serve } from './lib/rival.mjs';
+import { folderOfRival, installRivals } from '../../tools/lib/rivals.mjs';
+import { checkpoint, median, prepare, root, serve } from './lib/rival.mjs';
 
 const rounds = Number(process.env.ROUNDS ?? 7);
 const kRivals = ['@wllama/wllama@3.8.1', '@jax-js/jax@0.1.25'];
@@ -16,9 +17,7 @@ const kText =
   'The committee will meet again on Thursday to decide which of the three proposals the city should follow, and how much of it can be paid.';
 
 prepare();
-const folderOf = (name) => join(rivals, 'node_modules', name.slice(0, name.lastIndexOf('@')));
-if (!kRivals.every((name) => existsSync(folderOf(name))))
-  spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', ...kRivals], { cwd: rivals, stdio: 'inherit' });
+installRivals(...kRivals);
 const packed = join(root, 'build/bench/minilm-q8.gguf');
 if (!existsSync(packed)) {
   mkdirSync(join(root, 'build/bench'), { recursive: true });
@@ -80,7 +79,7 @@ if (existsSync(chromium)) {
 } else console.log(`skipped: wllama runs in pages, and there is no Chromium at ${chromium}`);
 
 // [128, 384] by [384, 1536], as in a layer of MiniLM.
-const jax = await import(pathToFileURL(join(folderOf('@jax-js/jax@0.1.25'), 'dist/index.js')).href);
+const jax = await import(pathToFileURL(join(folderOfRival('@jax-js/jax'), 'dist/index.js')).href);
 await jax.init?.('wasm');
 jax.defaultDevice('wasm');
 await nn.ready();

@@ -4,13 +4,13 @@
 // The vectors are all-MiniLM-L6-v2's (q8) of distinct English sentences of ../shared/data; embedding them takes a quarter of an hour, once, and
 // goes on where it stopped. SENTENCES: how many are embedded; further rows are sums of two of them. Building the graphs takes minutes; GRAPHS=0 leaves
 // them out. The rivals are installed into build/rivals, outside the product's dependencies.
-import { spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { writeRecord } from './lib/record.mjs';
+import { installRivals, rivals } from '../../tools/lib/rivals.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const data = join(root, '../shared/data');
@@ -101,17 +101,6 @@ const kRivals = ['usearch@2.26.2', 'hnswlib-wasm@0.8.2'];
 // usearch's defaults, for both: neighbours of a node, candidates while adding and while searching.
 const kGraph = { connectivity: 16, adding: 128, searching: 64 };
 
-/** Where the rivals are installed. */
-function installRivals() {
-  const rivals = join(root, 'build/rivals');
-  if (!existsSync(join(rivals, 'node_modules/usearch')) || !existsSync(join(rivals, 'node_modules/hnswlib-wasm'))) {
-    mkdirSync(rivals, { recursive: true });
-    if (!existsSync(join(rivals, 'package.json'))) writeFileSync(join(rivals, 'package.json'), '{}');
-    spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', ...kRivals], { cwd: rivals, stdio: 'inherit' });
-  }
-  return rivals;
-}
-
 /** Each engine is a function from a query to the rows it finds. */
 async function engines(rows) {
   const out = {};
@@ -141,7 +130,7 @@ async function engines(rows) {
     out[`wattn ${precision}`] = (query) => own.search(query, kTop).rows;
   }
 
-  const rivals = installRivals();
+  installRivals(...kRivals);
   const { Index, exactSearch } = createRequire(join(rivals, 'package.json'))('usearch');
   out['usearch exact, float32'] = (query) => exactSearch(rows, query, kDim, kTop, 'ip', 1).keys;
   if (process.env.GRAPHS === '0') return out;

@@ -2,17 +2,15 @@
 // the English questions of XQuAD (1,190 of SQuAD's, all distinct); and `embed` of a text of 8 tokens against its forward pass alone.
 // Microseconds of processor time (which counts the collector's threads too), medians of interleaved rounds, and a CSV under bench/record.
 // Needs ../shared/data; the npm rival is installed into build/rivals. ROUNDS=.. sets the rounds, DIST=.. another build's dist.
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync, readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { writeRecord } from './lib/record.mjs';
+import { importRival, installRivals } from '../../tools/lib/rivals.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const data = join(root, '../shared/data');
-const rivals = join(root, 'build/rivals');
 const kRival = '@huggingface/tokenizers@0.2.0';
 const kModels = { WordPiece: 'bert-base-uncased', 'byte-level BPE': 'roberta-base', Unigram: 't5-small' };
 const kQuestions = 'qa/xquad/xquad.en.json';
@@ -22,15 +20,8 @@ if (!existsSync(join(data, kQuestions))) {
   console.log(`skipped: no ${join(data, kQuestions)}`);
   process.exit(0);
 }
-if (!existsSync(join(rivals, 'node_modules/@huggingface/tokenizers'))) {
-  mkdirSync(rivals, { recursive: true });
-  if (!existsSync(join(rivals, 'package.json'))) writeFileSync(join(rivals, 'package.json'), '{}');
-  spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', kRival], { cwd: rivals, stdio: 'inherit' });
-}
-const rivalModule = await import(
-  pathToFileURL(createRequire(join(rivals, 'package.json')).resolve('@huggingface/tokenizers')).href
-);
-const { Tokenizer } = rivalModule.default ?? rivalModule;
+installRivals(kRival);
+const { Tokenizer } = await importRival('@huggingface/tokenizers');
 const { AutoModel, AutoTokenizer, pipeline } = await import(
   pathToFileURL(join(process.env.DIST ?? join(root, 'dist'), 'node.js')).href
 );

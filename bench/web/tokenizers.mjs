@@ -3,15 +3,14 @@
 // the rounds), ratios, and a CSV under bench/record. Needs ../shared/data; the npm rival is installed into build/rivals,
 // outside the product's dependencies. PYTHON=... names the interpreter (default python3).
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { writeRecord } from './lib/record.mjs';
+import { importRival, installRivals } from '../../tools/lib/rivals.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const data = join(root, '../shared/data');
-const rivals = join(root, 'build/rivals');
 const kRival = '@huggingface/tokenizers@0.2.0';
 const kModels = { WordPiece: 'bert-base-uncased', 'byte-level BPE': 'roberta-base', Unigram: 't5-small' };
 const kText = 'text/wikitext2/wiki.valid.raw';
@@ -21,15 +20,8 @@ if (!existsSync(join(data, kText))) {
   console.log(`skipped: no ${join(data, kText)}`);
   process.exit(0);
 }
-if (!existsSync(join(rivals, 'node_modules/@huggingface/tokenizers'))) {
-  mkdirSync(rivals, { recursive: true });
-  if (!existsSync(join(rivals, 'package.json'))) writeFileSync(join(rivals, 'package.json'), '{}');
-  spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', kRival], { cwd: rivals, stdio: 'inherit' });
-}
-const rivalModule = await import(
-  pathToFileURL(createRequire(join(rivals, 'package.json')).resolve('@huggingface/tokenizers')).href
-);
-const { Tokenizer } = rivalModule.default ?? rivalModule;
+installRivals(kRival);
+const { Tokenizer } = await importRival('@huggingface/tokenizers');
 const { AutoTokenizer } = await import(pathToFileURL(join(root, 'dist/node.js')).href);
 
 const text = readFileSync(join(data, kText), 'utf8');

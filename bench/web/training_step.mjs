@@ -2,25 +2,19 @@
 // with one head and no norms. Each: forward, mean squared error, the gradients of all matrices, and SGD; f32, one thread, in one process, interleaved.
 // Medians of processor time, ratios, and the last losses, which must agree. Rivals are installed into build/rivals. See bench/README.md.
 //   node bench/web/training_step.mjs [ROUNDS]
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { nn } from '../../dist/node.js';
 import { writeRecord } from './lib/record.mjs';
+import { installRivals, rivals } from '../../tools/lib/rivals.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const rivals = join(root, 'build/rivals');
 const kRivals = ['@jax-js/jax@0.1.25', '@tensorflow/tfjs@4.22.0', '@tensorflow/tfjs-backend-wasm@4.22.0'];
 const [kRows, kHidden, kFfn, kRate] = [256, 384, 1536, 0.1];
 const rounds = Number(process.argv[2] ?? 5);
 
-if (!kRivals.every((name) => existsSync(join(rivals, 'node_modules', name.slice(0, name.lastIndexOf('@')))))) {
-  mkdirSync(rivals, { recursive: true });
-  if (!existsSync(join(rivals, 'package.json'))) writeFileSync(join(rivals, 'package.json'), '{}');
-  spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', ...kRivals], { cwd: rivals, stdio: 'inherit' });
-}
+installRivals(...kRivals);
 const require = createRequire(join(rivals, 'package.json'));
 const jax = await import(pathToFileURL(join(rivals, 'node_modules/@jax-js/jax/dist/index.js')).href);
 const tf = require('@tensorflow/tfjs');

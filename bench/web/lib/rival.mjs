@@ -1,14 +1,13 @@
 // What benchmarks against transformers.js share: the rival installed, the checkpoint in both forms, and a server of all of it.
-import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { installRivals, rivals } from '../../../tools/lib/rivals.mjs';
+import { root } from '../../../tools/lib/shell.mjs';
 
-export const root = fileURLToPath(new URL('../../../', import.meta.url));
+export { rivals, root };
 export const checkpoint = join(process.env.WATTN_MODELS_DIR ?? join(root, '.models'), 'all-MiniLM-L6-v2');
 const twin = process.env.WATTN_ONNX_DIR ?? join(root, 'build/onnx');
-export const rivals = join(root, 'build/rivals');
 export const kRival = '@huggingface/transformers@4.3.1';
 export const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 
@@ -24,11 +23,7 @@ export function prepare(needed = []) {
       process.exit(0);
     }
   }
-  if (!existsSync(join(rivals, 'node_modules/@huggingface/transformers'))) {
-    mkdirSync(rivals, { recursive: true });
-    writeFileSync(join(rivals, 'package.json'), '{}');
-    spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', kRival], { cwd: rivals, stdio: 'inherit' });
-  }
+  installRivals(kRival);
   // The checkpoint as transformers.js wants it.
   const converted = join(rivals, 'models/minilm');
   mkdirSync(join(converted, 'onnx'), { recursive: true });

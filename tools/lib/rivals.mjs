@@ -1,0 +1,31 @@
+// Other libraries, with which benchmarks and checks compare: from npm, into build/rivals, outside the product's dependencies.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { root } from './shell.mjs';
+
+export const rivals = join(root, 'build/rivals');
+/** The folder of an installed package. */
+export const folderOfRival = (name) => join(rivals, 'node_modules', name);
+
+function isInstalled(spec) {
+  const at = spec.lastIndexOf('@');
+  const file = join(folderOfRival(spec.slice(0, at)), 'package.json');
+  return existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).version === spec.slice(at + 1);
+}
+
+/** Installs packages ('name@version') that are not there in this version. Their install scripts do not run. */
+export function installRivals(...specs) {
+  if (specs.every(isInstalled)) return;
+  mkdirSync(rivals, { recursive: true });
+  if (!existsSync(join(rivals, 'package.json'))) writeFileSync(join(rivals, 'package.json'), '{}');
+  spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', ...specs], { cwd: rivals, stdio: 'inherit' });
+}
+
+/** What a page or script gets from an installed package. */
+export async function importRival(name) {
+  const found = await import(pathToFileURL(createRequire(join(rivals, 'package.json')).resolve(name)).href);
+  return found.default ?? found;
+}
