@@ -9,7 +9,7 @@ import { Choice } from '../ui/choice.js';
 import { CodeOf } from '../ui/copy.js';
 import { Pictures } from '../ui/pictures.js';
 import { attentionCode } from './attention_code.js';
-import { firstToken, linkIn, linksOf } from './kinds.js';
+import { linkIn, linkToTell } from './kinds.js';
 import { Lines } from './lines.js';
 import { Links } from './links.js';
 import { LensCard } from './lens.js';
@@ -43,7 +43,7 @@ export function AttentionPanel({ model: { source } }: PanelProps) {
   const [off, setOff] = useState<ReadonlySet<string>>(new Set());
   const { inside, error, door } = useInside(source, { text, pair, off });
   // Until a person chooses, what the story follows, too.
-  const best = useMemo(() => inside && linksOf(inside, firstToken(inside))[0], [inside]);
+  const best = useMemo(() => inside && linkToTell(inside), [inside]);
   const head: Head = chosen ?? (best ? [best.layer, best.head] : [0, 0]);
   const followed = token ?? (chosen ? undefined : best?.from);
   return (

@@ -88,6 +88,17 @@ export function firstToken(inside: Inside): number {
   return [...words].reverse().find((i) => kFollowed.test(inside.tokens[i] ?? '')) ?? words.at(-1) ?? 0;
 }
 
+/** Heads that look at a neighbour know places; a link over a distance says more. */
+export const isFar = ({ from, to }: Link) => Math.abs(to - from) > 1;
+
+const kTelling = 0.2; // of a token's attention in one head
+
+/** The link of a token to look at first: its strongest over a distance, if that has a fifth of its attention, or else its strongest. */
+export function linkToTell(inside: Inside, from = firstToken(inside)): Link | undefined {
+  const links = linksOf(inside, from);
+  return links.find((link) => isFar(link) && link.weight >= kTelling) ?? links[0];
+}
+
 /** Where one token looks most in one head. */
 export function linkIn(inside: Inside, layer: number, head: number, from: number): Link {
   const seq = inside.tokens.length;

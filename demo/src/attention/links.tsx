@@ -1,7 +1,7 @@
 // The strongest links between words, in words: each leads to its head.
 import { useMemo } from 'preact/hooks';
 import type { Head } from './attention.js';
-import { linksOf, type Link } from './kinds.js';
+import { isFar, linksOf, type Link } from './kinds.js';
 import type { Inside } from './use_inside.js';
 
 const kMost = 5;
@@ -14,11 +14,7 @@ interface LinksProps {
 }
 
 export function Links({ inside, head, token, onLink }: LinksProps) {
-  const links = useMemo(() => {
-    const pairs = linksOf(inside);
-    // Neighbours look at each other everywhere; a link over a distance says more.
-    return pairs.filter(({ from, to }) => Math.abs(from - to) > 1).slice(0, kMost);
-  }, [inside]);
+  const links = useMemo(() => linksOf(inside).filter(isFar).slice(0, kMost), [inside]);
   if (links.length === 0) return null;
   return (
     <>

@@ -3,7 +3,7 @@ import type { EmbedOptions } from 'wattn';
 import { cos_sim } from 'wattn';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { stepsOf, type HeadSteps } from '../attention/head_steps.js';
-import { firstToken, linksOf, type Link } from '../attention/kinds.js';
+import { firstToken, linkToTell, type Link } from '../attention/kinds.js';
 import { useInside, type Inside } from '../attention/use_inside.js';
 import type { ReadyModel } from '../model/use_model.js';
 import { kOthers } from './scenes.js';
@@ -33,7 +33,7 @@ export function useTold(model: ReadyModel | undefined, text: string, picked: num
   const told = useMemo<Told | undefined>(() => {
     if (!inside) return;
     const from = picked !== undefined && picked < inside.tokens.length ? picked : firstToken(inside);
-    const link = linksOf(inside, from)[0] ?? { layer: 0, head: 0, from, to: from, weight: 0 };
+    const link = linkToTell(inside, from) ?? { layer: 0, head: 0, from, to: from, weight: 0 };
     const of = (all: Float32Array[][]) => all[link.layer]?.[link.head] ?? new Float32Array();
     const { queries, keys, values, attentions, headDim, hiddenSize, inputs } = inside;
     const parts = { queries: of(queries), keys: of(keys), values: of(values), attention: of(attentions) };
