@@ -1,37 +1,18 @@
 // wattn against native code in Node, from strings to vectors, one thread each: transformers.js 4.3.1 on onnxruntime-node, whose binaries are in its
 // npm package. 256 texts of 5 to 200 tokens; transformers.js in the batches that suit it best. Interleaved, texts a second.
 // Needs the checkpoint, its ONNX twin (see against_onnxruntime.mjs) and a text file to cut texts from: WATTN_BENCH_TEXT.
-import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { pipeline } from 'wattn';
 import { mixedTexts } from './lib/mixed_texts.mjs';
 import { writeRecord } from './lib/record.mjs';
-import { folderOfRival, installRivals, rivals } from '../../tools/lib/rivals.mjs';
+import { checkpoint, kRival, prepare, rivals, root } from './lib/rival.mjs';
+import { folderOfRival } from '../../tools/lib/rivals.mjs';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const checkpoint = join(process.env.WATTN_MODELS_DIR ?? join(root, '.models'), 'all-MiniLM-L6-v2');
-const twin = process.env.WATTN_ONNX_DIR ?? join(root, 'build/onnx');
 const corpus = process.env.WATTN_BENCH_TEXT ?? join(root, '../shared/data/text/darwin.txt');
-const kRival = '@huggingface/transformers@4.3.1';
 const rounds = Number(process.env.ROUNDS ?? 5);
 
-for (const [path, how] of [
-  [join(checkpoint, 'model.safetensors'), 'npm run test:models brings it'],
-  [join(twin, 'model_quantized.onnx'), 'python bench/make_onnx.py CHECKPOINT build/onnx makes it'],
-  [corpus, 'WATTN_BENCH_TEXT names a text file'],
-]) {
-  if (!existsSync(path)) {
-    console.log(`skipped: no ${path} (${how})`);
-    process.exit(0);
-  }
-}
-installRivals(kRival);
-const converted = join(rivals, 'models/minilm');
-mkdirSync(join(converted, 'onnx'), { recursive: true });
-for (const name of readdirSync(checkpoint)) if (name.endsWith('.json')) cpSync(join(checkpoint, name), join(converted, name));
-for (const name of readdirSync(twin)) if (name.endsWith('.onnx')) cpSync(join(twin, name), join(converted, 'onnx', name));
-
+prepare([[corpus, 'WATTN_BENCH_TEXT names a text file']]);
 const theirs = await import(pathToFileURL(join(folderOfRival('@huggingface/transformers'), 'dist/transformers.node.mjs')));
 Object.assign(theirs.env, { allowRemoteModels: false, allowLocalModels: true, localModelPath: join(rivals, 'models/') });
 const texts = mixedTexts(corpus, 256);
