@@ -172,4 +172,18 @@ describe('the site', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
     expect(said).toEqual([]);
   });
+
+  it('no guide and no page with a long name is wider than a phone', async () => {
+    await open('index.html', { viewport: { width: 390, height: 844 } });
+    const kLong = 46; // letters of the path
+    const wide: string[] = [];
+    const asked = pages.filter((name) => name.startsWith('documents/') || name.length > kLong);
+    expect(asked.length).toBeGreaterThan(50);
+    for (const name of asked) {
+      await page.goto(url + encodeURI(name), { waitUntil: 'domcontentloaded' });
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      if (width > 390) wide.push(`${name}: ${width} px`);
+    }
+    expect(wide).toEqual([]);
+  });
 });
