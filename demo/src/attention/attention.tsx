@@ -18,7 +18,7 @@ import { Overview } from './overview.js';
 import { PatchingCard } from './patching.js';
 import { poster } from './poster.js';
 import { Steps } from './steps.js';
-import { useInside, type Inside } from './use_inside.js';
+import { useInside, type Head, type ViewProps } from './use_inside.js';
 
 const kViews = [
   ['lines', 'Lines'],
@@ -26,13 +26,6 @@ const kViews = [
   ['steps', 'Step by step'],
 ] as const;
 type View = (typeof kViews)[number][0];
-
-export type Head = readonly [layer: number, head: number];
-
-export interface ViewProps {
-  inside: Inside;
-  head: Head;
-}
 
 export function AttentionPanel({ model: { source } }: PanelProps) {
   const [text, setText] = useKept('attention.text', () => 'The cat sat on the mat because it was tired.');

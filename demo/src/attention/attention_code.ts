@@ -1,7 +1,7 @@
 // The programs of the panel Attention, to run as they are.
 import type { ModelSpecifier } from 'wattn';
 import { modelArgument, quoted } from '../ui/model_code.js';
-import type { Head } from './attention.js';
+import type { Head } from './use_inside.js';
 
 export const attentionCode = (
   source: ModelSpecifier | null,

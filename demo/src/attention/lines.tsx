@@ -1,6 +1,6 @@
 // One head as lines from each token (left) to those that it looks at (right), as wide as the weight.
 import { useState } from 'preact/hooks';
-import type { ViewProps } from './attention.js';
+import type { ViewProps } from './use_inside.js';
 
 const kRow = 26;
 const kWidth = 420;

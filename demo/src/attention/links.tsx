@@ -1,8 +1,7 @@
 // The strongest links between words, in words: each leads to its head.
 import { useMemo } from 'preact/hooks';
-import type { Head } from './attention.js';
 import { isFar, linksOf, type Link } from './kinds.js';
-import type { Inside } from './use_inside.js';
+import type { Head, Inside } from './use_inside.js';
 
 const kMost = 5;
 

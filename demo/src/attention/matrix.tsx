@@ -1,7 +1,7 @@
 // One head as numbers: row, the token that looks; column, the token it looks at.
 import { useRef, useState } from 'preact/hooks';
 import { stepInSquare } from '../ui/roving.js';
-import type { ViewProps } from './attention.js';
+import type { ViewProps } from './use_inside.js';
 
 const written = (weight: number) => weight.toFixed(2).replace(/^0/, '');
 

@@ -1,7 +1,7 @@
 // Every head as a small picture: a row a layer.
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { stepInRow } from '../ui/roving.js';
-import type { Head, ViewProps } from './attention.js';
+import type { Head, ViewProps } from './use_inside.js';
 import { kindOf, kKinds } from './kinds.js';
 
 interface OverviewProps extends ViewProps {

@@ -1,7 +1,7 @@
 // One head, one token: from its vector through query, keys, scores, scaling and softmax to the weighted sum, in real numbers.
 import { useMemo, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
-import type { ViewProps } from './attention.js';
+import type { ViewProps } from './use_inside.js';
 import { stepsOf, type HeadSteps } from './head_steps.js';
 import { Strip } from './strip.js';
 

@@ -23,6 +23,14 @@ export interface Inside {
   kept: number;
 }
 
+export type Head = readonly [layer: number, head: number];
+
+/** What a view shows: one head. */
+export interface ViewProps {
+  inside: Inside;
+  head: Head;
+}
+
 export interface Asked {
   text: string;
   /** A second text beside it, or ''. */

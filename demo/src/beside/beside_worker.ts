@@ -1,13 +1,7 @@
 // Beside the page: what trains and would block it. One worker does one task; the page ends it when it is no longer wanted. wattn is part of
 // this script once, for all tasks.
 
-/** What a task has to say when it is done, and the questions that it answers from then on. */
-export interface Finished<First, Question = never, Answer = never> {
-  first: First;
-  ask?: (question: Question) => Answer;
-}
-
-export type Report = (progress: unknown) => void;
+import type { Finished } from './task.js';
 
 const tasks = {
   lesson: async () => (await import('../lessons/lesson_task.js')).lesson,

@@ -1,5 +1,5 @@
 // Beside the page: one experiment. Points of its curves are sent a few times a second.
-import type { Finished, Report } from '../beside/beside_worker.js';
+import type { Finished, Report } from '../beside/task.js';
 import { runLesson, type Outcome, type Point } from './lessons.js';
 import type { LessonId } from './list.js';
 

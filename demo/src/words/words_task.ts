@@ -1,6 +1,6 @@
 // Beside the page: trains word vectors.
 import { Word2Vec } from 'wattn/nn';
-import type { Finished, Report } from '../beside/beside_worker.js';
+import type { Finished, Report } from '../beside/task.js';
 import { kWord2Vec } from './options.js';
 
 export interface Trained {

@@ -1,5 +1,5 @@
 // Beside the page: trains the small model, then says what comes next.
-import type { Finished, Report } from '../beside/beside_worker.js';
+import type { Finished, Report } from '../beside/task.js';
 import { trainSmallModel } from './small_model.js';
 import type { SmallOptions } from './small_model_text.js';
 
