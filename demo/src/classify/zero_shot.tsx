@@ -31,7 +31,7 @@ async function byNearness(embed: FeatureExtractionPipeline, text: string, labels
 }
 
 export function ZeroShotCard({ model, options, own }: PanelProps & { own: OpenTask<'text-classification'> }) {
-  const [text, setText] = useKept('classify.zero.text', () => 'Fry the onions in butter until they are soft.');
+  const [text, setText] = useKept('classify.zero.text', () => 'Parliament voted on the new tax law.');
   const [list, setList] = useKept('classify.zero.labels', () => 'sports, politics, cooking, science');
   const isNli = useIsNli(own);
   const nli = useTask('zero-shot-classification', isNli ? model.source : undefined);
