@@ -24,6 +24,13 @@ describe('wattn-base', () => {
     expect(bytes.length).toBeLessThanOrEqual(10_000_000);
   });
 
+  it('has what llama.cpp adds in float32, as it ends the process otherwise', () => {
+    const bytes = readFileSync(file);
+    const name = 'token_types.weight';
+    const at = bytes.indexOf(name) + name.length; // then: dimensions, [width, types], type
+    expect([bytes.readUInt32LE(at), bytes.readUInt32LE(at + 20)]).toEqual([2, 0]);
+  });
+
   it("gives PyTorch's vectors", async () => {
     const embed = await pipeline('feature-extraction', file, { dtype: 'f32' });
     const rows = (await embed(report.vectors.texts)).tolist() as number[][];

@@ -63,7 +63,10 @@ def write(student, tokenizer, path, name, description, has_head):
             kind = gguf.GGMLQuantizationType.Q8_0
             blocks = gguf.quants.quantize(values.detach().numpy(), kind)
             values.data.copy_(torch.from_numpy(gguf.quants.dequantize(blocks, kind)))
-            w.add_tensor(target, blocks, raw_dtype=kind)
+            if target == "token_types.weight":  # llama.cpp adds a row of it, and ends the process where it is not float32
+                w.add_tensor(target, values.detach().numpy())
+            else:
+                w.add_tensor(target, blocks, raw_dtype=kind)
         else:
             w.add_tensor(target, values.detach().numpy())
     w.write_header_to_file()
