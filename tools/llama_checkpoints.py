@@ -78,19 +78,26 @@ def byte_level(first, last, pattern=None):
     }  # fmt: skip
 
 
-def write(name, config, weights, pieces, sentence=True):
+def write(name, config, weights, pieces, sentence=True, pooling="mean_tokens", dense=()):
+    """dense: the widths of the layers between pooling and normalization, in and out."""
     folder = OUT / name
     folder.mkdir(parents=True, exist_ok=True)
     files = {"config.json": config, "tokenizer.json": pieces, "tokenizer_config.json": {}}
     if sentence:
-        kinds = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
+        kinds = [("", "Transformer"), ("1_Pooling", "Pooling")] + [(f"{i + 2}_Dense", "Dense") for i in range(len(dense))]
+        kinds += [(f"{len(kinds)}_Normalize", "Normalize")]
         files["modules.json"] = [{"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
                                  for i, (path, kind) in enumerate(kinds)]  # fmt: skip
-        files["1_Pooling/config.json"] = {"pooling_mode_mean_tokens": True}
+        files["1_Pooling/config.json"] = {"word_embedding_dimension": WIDTH, f"pooling_mode_{pooling}": True}
+        for i, (width, to) in enumerate(dense):
+            files[f"{i + 2}_Dense/config.json"] = {"in_features": width, "out_features": to, "bias": False,
+                                                   "activation_function": "torch.nn.modules.linear.Identity"}  # fmt: skip
     for file, value in files.items():
         (folder / file).parent.mkdir(exist_ok=True)
         (folder / file).write_text(json.dumps(value))
     save_file({key: np.ascontiguousarray(value) for key, value in weights.items()}, folder / "model.safetensors")
+    for i, (width, to) in enumerate(dense):
+        save_file({"linear.weight": matrix(to, width)}, folder / f"{i + 2}_Dense/model.safetensors")
     print(folder)
 
 
@@ -109,7 +116,11 @@ def bert_attention(weights, at):
     norm(weights, f"{at}attention.output.LayerNorm")
 
 
-def bert_like(name, model_type, vocab, pieces, pad=0, types=2, positions=512):
+def classes(kind):
+    return {"architectures": [f"{kind}ForSequenceClassification"], "id2label": {"0": "bad", "1": "fair", "2": "good"}}
+
+
+def bert_like(name, model_type, vocab, pieces, pad=0, types=2, positions=512, head=None):
     weights = embeddings(vocab, types, positions)
     norm(weights, "embeddings.LayerNorm")
     for i in range(LAYERS):
@@ -118,9 +129,35 @@ def bert_like(name, model_type, vocab, pieces, pad=0, types=2, positions=512):
         linear(weights, at + "intermediate.dense", INNER, WIDTH)
         linear(weights, at + "output.dense", WIDTH, INNER)
         norm(weights, at + "output.LayerNorm")
-    linear(weights, "pooler.dense", WIDTH, WIDTH)
+    if head == "roberta":
+        linear(weights, "classifier.dense", WIDTH, WIDTH)
+        linear(weights, "classifier.out_proj", 3, WIDTH, 3)
+    else:
+        linear(weights, "pooler.dense", WIDTH, WIDTH)
+        if head:
+            linear(weights, "classifier", 3, WIDTH, 3)
+    if head:
+        prefixed = {key if key.startswith("classifier") else f"{head}.{key}": value for key, value in weights.items()}
     config = {**SIZES, "model_type": model_type, "vocab_size": vocab, "max_position_embeddings": positions, "type_vocab_size": types}
-    write(name, {**config, "hidden_act": "gelu", "layer_norm_eps": 1e-5, "pad_token_id": pad}, weights, pieces)
+    config |= {"hidden_act": "gelu", "layer_norm_eps": 1e-5, "pad_token_id": pad, **(classes(head.capitalize()) if head else {})}
+    write(name, config, prefixed if head else weights, pieces, sentence=not head)
+
+
+def distilbert():
+    weights = embeddings(30522, types=0)
+    norm(weights, "embeddings.LayerNorm")
+    for i in range(LAYERS):
+        at = f"transformer.layer.{i}."
+        for role in "qkv":
+            linear(weights, f"{at}attention.{role}_lin", WIDTH, WIDTH, 1 if role == "v" else 1.5)
+        linear(weights, at + "attention.out_lin", WIDTH, WIDTH)
+        norm(weights, at + "sa_layer_norm")
+        linear(weights, at + "ffn.lin1", INNER, WIDTH)
+        linear(weights, at + "ffn.lin2", WIDTH, INNER)
+        norm(weights, at + "output_layer_norm")
+    config = {"model_type": "distilbert", "vocab_size": 30522, "dim": WIDTH, "n_layers": LAYERS, "n_heads": HEADS, "hidden_dim": INNER}
+    config |= {"max_position_embeddings": 512, "activation": "gelu", "sinusoidal_pos_embds": False, "pad_token_id": 0}
+    write("distilbert", config, weights, tokenizer("bert-base-uncased"))
 
 
 def jina():
@@ -155,7 +192,7 @@ def nomic():
     write("nomic", config, weights, tokenizer("bert-base-uncased"))
 
 
-def modernbert():
+def modernbert(name, head=False):
     layers, vocab = 6, 50304
     weights = {"embeddings.tok_embeddings.weight": table(vocab)}
     norm(weights, "embeddings.norm", bias=False)
@@ -171,23 +208,29 @@ def modernbert():
         linear(weights, at + "mlp.Wo", WIDTH, INNER, 2, bias=False)
     config = {**SIZES, "model_type": "modernbert", "vocab_size": vocab, "num_hidden_layers": layers, "max_position_embeddings": 8192}
     config |= {"hidden_activation": "gelu", "local_attention": 16, "global_attn_every_n_layers": 3}
-    write("modernbert", config, weights, byte_level("[CLS]", "[SEP]"))
+    if head:
+        weights = {f"model.{key}": value for key, value in weights.items()}
+        linear(weights, "head.dense", WIDTH, WIDTH, bias=False)
+        norm(weights, "head.norm", bias=False)
+        linear(weights, "classifier", 3, WIDTH, 3)
+        config |= {**classes("ModernBert"), "classifier_pooling": "mean"}
+    write(name, config, weights, byte_level("[CLS]", "[SEP]"), sentence=not head)
 
 
-def llama_layers(weights, layers, kv_heads, head, gemma=False):
+def llama_layers(weights, layers, kv_heads, head, gemma=0, biases=(), heads_norm=False):
     middle = 0.0 if gemma else 1.0  # Gemma multiplies by 1 + weight
-    norms = ["input_layernorm", "post_attention_layernorm"] + (["pre_feedforward_layernorm", "post_feedforward_layernorm"] if gemma else [])
+    norms = ["input_layernorm", "post_attention_layernorm"] + (["pre_feedforward_layernorm", "post_feedforward_layernorm"] if gemma > 1 else [])
     for i in range(layers):
         at = f"layers.{i}."
         for role, heads in (("q", HEADS), ("k", kv_heads), ("v", kv_heads)):
-            linear(weights, f"{at}self_attn.{role}_proj", heads * head, WIDTH, 1.0 if role == "v" else 1.3, bias=False)
+            linear(weights, f"{at}self_attn.{role}_proj", heads * head, WIDTH, 1.0 if role == "v" else 1.3, bias=role in biases)
         linear(weights, at + "self_attn.o_proj", WIDTH, HEADS * head, bias=False)
         linear(weights, at + "mlp.gate_proj", INNER, WIDTH, bias=False)
         linear(weights, at + "mlp.up_proj", INNER, WIDTH, bias=False)
         linear(weights, at + "mlp.down_proj", WIDTH, INNER, 2, bias=False)
         for name in norms:
             norm(weights, at + name, bias=False, middle=middle)
-        for role in ("q", "k") if gemma else ():
+        for role in ("q", "k") if gemma > 2 or heads_norm else ():
             norm(weights, f"{at}self_attn.{role}_norm", bias=False, middle=middle, size=head)
 
 
@@ -201,16 +244,55 @@ def eurobert():
     write("eurobert", config, weights, byte_level("<|begin_of_text|>", "<|end_of_text|>", pattern))
 
 
-def gemma(name, both):
+QWEN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+
+
+def qwen(name, model_type, sentence=False):
+    """A sentence encoder takes the vector of the last token, which is the special one at the end."""
+    pieces = byte_level("<|im_start|>", "<|endoftext|>", QWEN)
+    tokens = pieces["added_tokens"]
+    special = {"id": "<|endoftext|>", "ids": [tokens[1]["id"]], "tokens": ["<|endoftext|>"]}
+    single = [{"Sequence": {"id": "A", "type_id": 0}}] + [{"SpecialToken": {"id": "<|endoftext|>", "type_id": 0}}] * sentence
+    pieces["normalizer"] = {"type": "NFC"}
+    pieces["post_processor"] = {"type": "TemplateProcessing", "single": single, "pair": single + [{"Sequence": {"id": "B", "type_id": 0}}],
+                                "special_tokens": {"<|endoftext|>": special}}  # fmt: skip
+    pieces["model"]["ignore_merges"] = False
+    weights = {"embed_tokens.weight": table(50304, scale=0.15)}
+    norm(weights, "norm", bias=False)
+    is_third = model_type == "qwen3"
+    llama_layers(weights, LAYERS, 2, 64, biases=() if is_third else "qkv", heads_norm=is_third)
+    config = {**SIZES, "model_type": model_type, "vocab_size": 50304, "num_key_value_heads": 2, "head_dim": 64, "hidden_act": "silu"}
+    config |= {"max_position_embeddings": 2048, "rms_norm_eps": 1e-6, "rope_theta": 1e6, "tie_word_embeddings": True}
+    config |= {"bos_token_id": None, "eos_token_id": tokens[1]["id"], "pad_token_id": tokens[1]["id"]}
+    prefix = "" if sentence else "model."
+    write(name, config, {prefix + key: value for key, value in weights.items()}, pieces, sentence, pooling="lasttoken")
+
+
+def llama():
+    weights = {"model.embed_tokens.weight": table(32000, scale=0.15), "lm_head.weight": table(32000, scale=0.15)}
+    own = {}
+    norm(own, "norm", bias=False)
+    llama_layers(own, LAYERS, 2, 64)
+    weights |= {f"model.{key}": value for key, value in own.items()}
+    config = {**SIZES, "model_type": "llama", "vocab_size": 32000, "num_key_value_heads": 2, "hidden_act": "silu", "rms_norm_eps": 1e-5}
+    config |= {"max_position_embeddings": 2048, "rope_theta": 10000.0, "tie_word_embeddings": False, "bos_token_id": 1, "eos_token_id": 2}
+    write("llama", config, weights, tokenizer("llama2-repaired"), sentence=False)
+
+
+def gemma(name, version, both=False, dense=()):
     prefix, layers = ("" if both else "model."), 6
     weights = {"embed_tokens.weight": table(32000, scale=0.15)}
     norm(weights, "norm", bias=False, middle=0.0)
-    llama_layers(weights, layers, 1, 64, gemma=True)
-    config = {**SIZES, "model_type": "gemma3_text", "vocab_size": 32000, "num_hidden_layers": layers, "num_key_value_heads": 1, "head_dim": 64}
-    config |= {"query_pre_attn_scalar": 64, "sliding_window": 16, "max_position_embeddings": 2048, "use_bidirectional_attention": both}
-    config |= {"bos_token_id": 1, "eos_token_id": 2}
-    pieces = tokenizer("llama2-repaired")
-    write(name, config, {prefix + key: value for key, value in weights.items()}, pieces, sentence=both)
+    llama_layers(weights, layers, 1, 64, gemma=version)
+    model_type = {1: "gemma", 2: "gemma2", 3: "gemma3_text"}[version]
+    config = {**SIZES, "model_type": model_type, "vocab_size": 32000, "num_hidden_layers": layers, "num_key_value_heads": 1, "head_dim": 64}
+    config |= {"max_position_embeddings": 2048, "bos_token_id": 1, "eos_token_id": 2}
+    config |= {"hidden_act": "gelu_pytorch_tanh", "hidden_activation": "gelu_pytorch_tanh"}
+    if version > 1:
+        config |= {"query_pre_attn_scalar": 64, "sliding_window": 16}
+    if version > 2:
+        config |= {"use_bidirectional_attention": both}
+    write(name, config, {prefix + key: value for key, value in weights.items()}, tokenizer("llama2-repaired"), sentence=both, dense=dense)
 
 
 def t5(name, pair):
@@ -234,13 +316,24 @@ def t5(name, pair):
 
 
 bert_like("bert", "bert", 30522, tokenizer("bert-base-uncased"))
+bert_like("bert-class", "bert", 30522, tokenizer("bert-base-uncased"), head="bert")
 bert_like("roberta", "roberta", 50265, tokenizer("roberta-base"), pad=1, types=1, positions=514)
+bert_like("roberta-class", "roberta", 50265, tokenizer("roberta-base"), pad=1, types=1, positions=514, head="roberta")
+distilbert()
 jina()
 nomic()
-modernbert()
+modernbert("modernbert")
+modernbert("modernbert-class", head=True)
 eurobert()
-gemma("embeddinggemma", both=True)
-gemma("gemma3", both=False)
+llama()
+qwen("qwen2", "qwen2")
+qwen("qwen3", "qwen3")
+qwen("qwen3-embedding", "qwen3", sentence=True)
+gemma("gemma", 1)
+gemma("gemma2", 2)
+gemma("gemma3", 3)
+gemma("embeddinggemma", 3, both=True)
+gemma("embeddinggemma-dense", 3, both=True, dense=((WIDTH, 4 * WIDTH), (4 * WIDTH, WIDTH)))
 t5("t5-encoder", pair=False)
 t5("flan-t5", pair=True)
 WIDTH, INNER = 64, 128  # as there are 250,002 pieces
