@@ -156,9 +156,19 @@ Result<std::vector<std::pair<std::string, std::string>>> gguf_documents(std::str
   const auto chat = metadata.value().string("tokenizer.chat_template");
   if (chat && is_utf8(*chat)) out.emplace_back("tokenizer_config.json", "{\"chat_template\": " + json_text(*chat) + "}");
   if (const char* pooling = pooling_name(metadata.value().number(header.prefix + "pooling_type").value_or(0))) {
-    out.emplace_back("modules.json",
-                     R"([{"type": "models.Transformer", "path": ""}, {"type": "models.Pooling", "path": "1_Pooling"},)"
-                     R"( {"type": "models.Normalize", "path": "2_Normalize"}])");
+    std::string modules = R"([{"type": "models.Transformer", "path": ""}, {"type": "models.Pooling", "path": "1_Pooling"})";
+    for (const GgufModule& module : kGgufModules) {
+      const TensorInfo* weight = header.find(std::string(module.tensor) + ".weight");  // [out, in]
+      if (!weight || weight->shape.size() != 2) continue;
+      modules.append(R"(, {"type": "models.Dense", "path": ")").append(module.folder).append("\"}");
+      ObjectText dense;
+      dense.add("in_features", std::to_string(weight->shape[1]));
+      dense.add("out_features", std::to_string(weight->shape[0]));
+      dense.add("bias", "false");
+      dense.add("activation_function", R"("torch.nn.modules.linear.Identity")");
+      out.emplace_back(std::string(module.folder) + "/config.json", dense.text());
+    }
+    out.emplace_back("modules.json", modules + R"(, {"type": "models.Normalize", "path": "4_Normalize"}])");
     out.emplace_back("1_Pooling/config.json", std::string("{\"pooling_mode\": \"") + pooling + "\"}");
   }
   return out;

@@ -11,6 +11,14 @@
 
 namespace wattn {
 
+// sentence-transformers' Dense modules, which llama.cpp names after the folders of a repository.
+struct GgufModule {
+  std::string_view tensor;
+  const char* folder;
+  const char* weight;
+};
+inline constexpr GgufModule kGgufModules[] = {{"dense_2", "2_Dense", "2_Dense/linear"}, {"dense_3", "3_Dense", "3_Dense/linear"}};
+
 // Names and contents. header: the file's beginning with all of its metadata and tensor list. Models packed by wattn carry their
 // repository's own files; for others they are made from ggml's keys (its docs/gguf.md, llama.cpp's llama-arch.cpp). With a pooling
 // type, vectors are normalised, as llama.cpp does.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "models/arch.h"
+#include "models/gguf_config.h"
 #include "models/transformer.h"
 
 namespace wattn {
@@ -99,6 +100,9 @@ const char* find_gguf_weight(const Arch& arch, std::string_view pattern) {
   }
   for (const auto& [gguf, weight] : kGgufHeadWeights) {
     if (gguf == pattern) return arch.heads.sequence.*weight;
+  }
+  for (const GgufModule& module : kGgufModules) {
+    if (module.tensor == pattern) return module.weight;
   }
   return nullptr;
 }

@@ -292,7 +292,7 @@ describe('what llama.cpp computes otherwise', () => {
     expect(report).toMatchObject({ llama_cpp: null, why_not });
   });
 
-  it('is a bias or a Dense module without a name there', async () => {
+  it('is a bias without a name there', async () => {
     const files = filesFor('architectures/modernbert');
     const weights = changed(files.get('model.safetensors') as Uint8Array, (tensors) => {
       for (let i = 0; i < 3; ++i)
@@ -303,8 +303,69 @@ describe('what llama.cpp computes otherwise', () => {
     });
     const biased = await pack(new Map([...files, ['model.safetensors', weights]]), { dtype: 'f32' });
     expect(biased.report).toMatchObject({ llama_cpp: null, why_not: "llama.cpp has no tensor like 'layers.0.attn.Wo.bias'" });
-    const dense = await pack(new Map(filesOf(join(goldens, 'embedders/embeddinggemma/model'))), { dtype: 'f32' });
-    expect(dense.report).toMatchObject({ llama_cpp: null, why_not: "llama.cpp has no tensor like '2_Dense/linear.weight'" });
+  });
+});
+
+describe('Dense modules', () => {
+  const folder = 'embedders/embeddinggemma/model';
+  const gemma: Files = new Map([...filesOf(join(goldens, folder)), ['tokenizer.json', filesFor(folder).get('tokenizer.json')!]]);
+  const vectors = async (model: any) => {
+    const embed = await pipeline('feature-extraction', model, { dtype: 'f32' });
+    const out = (await embed(['the old boat', 'small birds sing'])).tolist();
+    await embed.dispose();
+    return out;
+  };
+  const sizes = (from: number, to: number) => (config: any) => ({ ...config, in_features: from, out_features: to });
+
+  it("of EmbeddingGemma have llama.cpp's names and sizes, and wattn reads them by those alone", async () => {
+    for (const dim of [undefined, 16]) {
+      const { bytes, report } = await pack(gemma, { dtype: 'f32', ...(dim !== undefined && { dim }) });
+      expect(report).toMatchObject({ llama_cpp: 'gemma-embedding' });
+      const { metadata, tensors } = readGguf(bytes);
+      const keys = ['dense_2_feat_in', 'dense_2_feat_out', 'dense_3_feat_in', 'dense_3_feat_out'];
+      expect(keys.map((key) => metadata.get(`gemma-embedding.${key}`))).toEqual([32, 48, 48, 32]);
+      expect(tensors.get('dense_2.weight')?.shape).toEqual([48, 32]);
+      expect(tensors.get('dense_3.weight')?.shape).toEqual([32, 48]);
+      const own = await vectors(gemma);
+      expect(await vectors(named(withoutFiles(bytes)))).toEqual(own);
+      if (dim === undefined) expect(await vectors(named(bytes))).toEqual(own);
+      else expect((await vectors(named(bytes)))[0]).toHaveLength(dim);
+    }
+  });
+
+  const kDense = '3_Dense/config.json';
+  it.each([
+    [
+      kDense,
+      (config: any) => ({ ...config, activation_function: 'torch.nn.modules.activation.Tanh' }),
+      'the activation of its Dense module is',
+    ],
+    [kDense, (config: any) => ({ ...config, use_residual: true }), 'its Dense module adds what it reads'],
+    [kDense, sizes(48, 24), 'its Dense modules give 24 numbers instead of 32'],
+    [
+      'modules.json',
+      (list: any[]) => [list[0], list[1], list[4], list[2], list[3]],
+      'its Dense modules are not right behind the pooling',
+    ],
+    [
+      'modules.json',
+      (list: any[]) => [list[0], list[1], list[3], list[4]],
+      "the folder of its Dense module is '3_Dense' instead of '2_Dense'",
+    ],
+  ])('that llama.cpp computes otherwise are for wattn alone: %s %#', async (file, change, reason) => {
+    const { report } = await pack(edited(gemma, file, change), { dtype: 'f32' });
+    expect(report).toMatchObject({ llama_cpp: null, why_not: expect.stringContaining(reason) });
+  });
+
+  it('with a bias, and of other models, are for wattn alone', async () => {
+    const weights = changed(gemma.get('3_Dense/model.safetensors') as Uint8Array, (tensors) => {
+      tensors.set('linear.bias', floats([32], () => 0.1));
+    }); // prettier-ignore
+    const biased = edited(gemma, kDense, (config) => ({ ...config, bias: true })).set('3_Dense/model.safetensors', weights);
+    const { report } = await pack(biased, { dtype: 'f32' });
+    expect(report).toMatchObject({ llama_cpp: null, why_not: "llama.cpp has no tensor like '3_Dense/linear.bias'" });
+    const other = await pack(new Map(filesOf(join(goldens, 'embedders/sentence-t5/model'))), { dtype: 'f32' });
+    expect(other.report.llama_cpp).toBe(null);
   });
 });
 

@@ -53,6 +53,27 @@ function poolingOf(files: readonly NamedBytes[]): number | undefined {
   return found?.[1] ?? unlike('it pools in a way that llama.cpp does not know');
 }
 
+/** Keys of the Dense modules behind the pooling: llama.cpp multiplies by one or two matrices, and then has as many numbers as before. */
+function denseKeys(files: readonly NamedBytes[], hidden: number): Metadata {
+  const modules = (jsonOf(files, 'modules.json') ?? []) as Json[];
+  const types = modules.map(({ type }) => String(type).split('.').at(-1));
+  if (!types.includes('Dense')) return [];
+  if (!/^Transformer,Pooling,Dense(,Dense)?(,Normalize)?$/.test(types.join(',')))
+    unlike('its Dense modules are not right behind the pooling');
+  const keys: Metadata = [];
+  let width = hidden;
+  modules.forEach(({ path }, at) => {
+    if (types[at] !== 'Dense') return;
+    const { in_features, out_features, activation_function, use_residual } = jsonOf(files, `${path}/config.json`) ?? {};
+    if (path !== `${at}_Dense`) unlike(`the folder of its Dense module is '${path}' instead of '${at}_Dense'`);
+    if (!/(^|\.)Identity$/.test(activation_function)) unlike(`the activation of its Dense module is '${activation_function}'`);
+    if (use_residual === true) unlike('its Dense module adds what it reads');
+    keys.push([`dense_${at}_feat_in`, in_features], [`dense_${at}_feat_out`, out_features]);
+    width = out_features;
+  });
+  return width === hidden ? keys : unlike(`its Dense modules give ${width} numbers instead of ${hidden}`);
+}
+
 /** The name there of a tensor; null: left out. */
 function nameOf(
   family: Family,
@@ -131,6 +152,7 @@ function layout(
   add('vocab_size', rows);
   const pooling = poolingOf(files);
   if (pooling !== undefined) add('pooling_type', pooling);
+  for (const [key, value] of denseKeys(files, hidden)) add(key, value);
   if (!family.causal) add('attention.causal', false);
   if (types > 0 || !family.rms) metadata.push(['tokenizer.ggml.token_type_count', types || 1]);
   for (const [key, value] of family.keys) add(key, value);

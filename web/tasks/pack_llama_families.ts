@@ -111,6 +111,8 @@ const kGemma2 = {
     post_feedforward_layernorm: 'post_ffw_norm',
   }),
 };
+/** sentence-transformers' Dense modules of EmbeddingGemma, by their folders. */
+const kDense = { '2_Dense/linear': 'dense_2', '3_Dense/linear': 'dense_3' };
 const t5Stack = (from: string, to: string, feedForward: number): Names => ({
   ...inLayers(
     `${from}.block.N.layer.`,
@@ -317,8 +319,9 @@ function llama(type: string, config: Json): Family {
   const head = config['head_dim'] ?? (type.startsWith('gemma') ? 256 : config['hidden_size'] / heads);
   const architecture = type === 'gemma3_text' ? (isBoth ? 'gemma-embedding' : 'gemma3') : type;
   const { lm_head: _, ...withoutHead } = kLlama;
+  const names = isLater ? { ...kGemma2, ...(isBoth && kDense) } : type === 'eurobert' ? withoutHead : kLlama;
   return family({
-    ...{ architecture, names: isLater ? kGemma2 : type === 'eurobert' ? withoutHead : kLlama, rms: true, causal: !isBoth },
+    ...{ architecture, names, rms: true, causal: !isBoth, biases: /^(?!dense)/ },
     epsilon: ['rms_norm_eps', 1e-6],
     tied: config['tie_word_embeddings'] ?? type.startsWith('gemma'),
     keys: [

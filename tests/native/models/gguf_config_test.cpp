@@ -196,6 +196,14 @@ TEST(GgufConfig, PoolingLabelsTokensAndChatTemplateBecomeDocuments) {
       EXPECT_NE(all.at("modules.json").find("Normalize"), std::string::npos);
     }
   }
+  // Dense modules behind the pooling, by their tensors: [out, in].
+  const Documents dense =
+      llama().number(".pooling_type", 1).table("dense_2.weight", 24).table("dense_3.weight", 8).documents().value();
+  const std::string& modules = dense.at("modules.json");
+  EXPECT_LT(modules.find("1_Pooling"), modules.find("2_Dense"));
+  EXPECT_LT(modules.find("2_Dense"), modules.find("3_Dense"));
+  EXPECT_LT(modules.find("3_Dense"), modules.find("Normalize"));
+  EXPECT_NE(dense.at("2_Dense/config.json").find(R"("out_features": 24, "bias": false)"), std::string::npos);
   for (const int type : {0, 4}) EXPECT_EQ(bert().number(".pooling_type", type).documents().value().count("modules.json"), 0u);
   const Documents all = llama()
                             .strings(".classifier.output_labels", {"no", "y\"es"})
@@ -243,7 +251,10 @@ TEST(GgufConfig, NamesOfTensorsKeepLayersAndEndings) {
   EXPECT_EQ(name("bert", "token_embd.weight"), "embeddings.word_embeddings.weight");
   EXPECT_EQ(name("bert", "blk.11.attn_q.bias"), "encoder.layer.11.attention.self.query.bias");
   EXPECT_EQ(name("llama", "blk.0.ffn_gate.weight"), "layers.0.mlp.gate_proj.weight");
-  for (const char* other : {"rope_freqs.weight", "blk..attn_q.weight", "blk.x.attn_q.weight", "blk.attn_q", "plain"}) {
+  EXPECT_EQ(name("gemma-embedding", "dense_2.weight"), "2_Dense/linear.weight");
+  EXPECT_EQ(name("gemma-embedding", "dense_3.weight"), "3_Dense/linear.weight");
+  for (const char* other :
+       {"dense_4.weight", "rope_freqs.weight", "blk..attn_q.weight", "blk.x.attn_q.weight", "blk.attn_q", "plain"}) {
     EXPECT_EQ(name("llama", other), other);
   }
   const Arch& bert = *find_gguf_arch("bert").value();
