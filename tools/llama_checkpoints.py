@@ -281,7 +281,7 @@ def llama():
 
 def gemma(name, version, both=False, dense=()):
     prefix, layers = ("" if both else "model."), 6
-    weights = {"embed_tokens.weight": table(32000, scale=0.15)}
+    weights = {"embed_tokens.weight": table(32000, scale=0.15 if both else 0.01)}  # larger ones would decide the next token alone
     norm(weights, "norm", bias=False, middle=0.0)
     llama_layers(weights, layers, 1, 64, gemma=version)
     model_type = {1: "gemma", 2: "gemma2", 3: "gemma3_text"}[version]
@@ -296,7 +296,7 @@ def gemma(name, version, both=False, dense=()):
 
 
 def t5(name, pair):
-    weights = {"shared.weight": table(32128)}
+    weights = {"shared.weight": table(32128, scale=0.05 if pair else 0.5)}
     for stack in ("encoder", "decoder") if pair else ("encoder",):
         parts = ["SelfAttention"] + (["EncDecAttention"] if stack == "decoder" else [])
         for i in range(LAYERS):
