@@ -1,6 +1,6 @@
 // The tasks against transformers' pipelines, over tiny models (tests/goldens/README.md, tasks/).
 import { join } from 'node:path';
-import { pipeline } from 'wattn';
+import { pipeline, type ModelSpecifier } from 'wattn';
 import { expectError, goldens, headFiles, mixedTexts, readJson } from './support.js';
 
 const cases = readJson('tasks', 'cases.json');
@@ -149,8 +149,23 @@ describe('models that are not encoders', () => {
 describe('zero-shot-classification', () => {
   it('is refused by a model whose labels are others', async () => {
     const classify = await pipeline('zero-shot-classification', headFiles('sequence', { label2id: { bad: 0, fair: 1, good: 2 } }));
-    await expectError(classify('a film', ['sport', 'cinema']), 'UnsupportedError', /begins with 'entail', found bad, fair, good/);
+    const expected = /begins with 'entail', found bad, fair, good; a sentence encoder compares texts with the names of labels/;
+    await expectError(classify('a film', ['sport', 'cinema']), 'UnsupportedError', expected);
     await classify.dispose();
+  });
+
+  it('is refused by a sentence encoder, as a checkpoint, as GGUF and in the package, with what to do in its place', async () => {
+    const load = (model?: ModelSpecifier) => pipeline('zero-shot-classification', model);
+    const instead =
+      '; a sentence encoder compares texts with the names of labels: feature-extraction and cos_sim, see docs/tasks\\.md$';
+    await expectError(
+      load(join(goldens, 'bert-tiny/model')),
+      'UnsupportedError',
+      new RegExp(`ForSequenceClassification.*${instead}`),
+    );
+    await expectError(load('./models/base/wattn-base.gguf'), 'ModelFormatError', new RegExp(`pooler.*${instead}`));
+    await expectError(load(), 'UnsupportedError', new RegExp(`needs a model.*${instead}`));
+    await expectError(pipeline('question-answering'), 'UnsupportedError', /'sentiment-analysis'$/);
   });
 
   it('equals Python', async () => {

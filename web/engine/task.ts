@@ -46,6 +46,8 @@ export interface Call<Item, Options, Result> {
 
 export interface Task<Item = any, Options = any, Result = any> {
   head: LoadedHead;
+  /** What a model without this head does in its place, for the error of loading one. */
+  instead?: string;
   /** engine: for its files only; it may be in a worker. */
   prepare(
     args: readonly unknown[],

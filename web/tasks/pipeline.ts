@@ -1,7 +1,7 @@
 import { Engine, type AnyEngine } from '../engine/engine.js';
 import { asLoaded } from '../engine/loaded.js';
 import { loadEngine } from '../engine/load_engine.js';
-import { describe, InputError, UnsupportedError } from '../core/errors.js';
+import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { env } from '../core/env.js';
 import { withFacts } from '../core/facts.js';
 import { checkOptions, type Rules } from '../core/options.js';
@@ -201,13 +201,17 @@ async function featureExtraction(engine: AnyEngine): Promise<FeatureExtractionPi
 }
 
 async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined | null, options: ModelOptions) {
+  const { head, prepare, extend, instead } = await loadTask(task);
+  const hint = instead === undefined ? '' : `; ${instead}`;
   if ((model === undefined || model === null) && (kAliases[task] ?? task) !== 'text-classification') {
     throw new UnsupportedError(
-      `pipeline: '${task}' needs a model: the bundled one supports only 'feature-extraction' and 'sentiment-analysis'`,
+      `pipeline: '${task}' needs a model: the bundled one supports only 'feature-extraction' and 'sentiment-analysis'${hint}`,
     );
   }
-  const { head, prepare, extend } = await loadTask(task);
-  const engine = await loadEngine('pipeline', model, options, head);
+  const engine = await loadEngine('pipeline', model, options, head).catch((error) => {
+    if (error instanceof UnsupportedError || error instanceof ModelFormatError) error.message += hint;
+    throw error;
+  });
   const pipe = async (...args: unknown[]) => {
     const active = engine.adapters?.active; // when the call begins
     const { items, options: own, signal, onPiece, stopped, finish } = await prepare(args, engine);

@@ -9,6 +9,8 @@ import { factsOf, predict, wasTruncated, type Window } from './predict.js';
 import { softmax, topIndices } from '../core/scores.js';
 import { takeOptions, toSeamOptions, type Task, type TextOptions } from '../engine/task.js';
 
+const kInstead = 'a sentence encoder compares texts with the names of labels: feature-extraction and cos_sim, see docs/tasks.md';
+
 const kRules: Rules = { hypothesis_template: 'string', multi_label: 'boolean' };
 
 interface Options extends TextOptions {
@@ -23,7 +25,7 @@ function entailmentOf({ label2id }: Config, labels: number): number {
   const names = Object.keys(label2id ?? {});
   if (found === undefined && names.some((name) => !/^LABEL_\d+$/.test(name))) {
     throw new UnsupportedError(
-      `zero-shot-classification: expected a model for natural language inference, with a label that begins with 'entail', found ${names.join(', ')}`,
+      `zero-shot-classification: expected a model for natural language inference, with a label that begins with 'entail', found ${names.join(', ')}; ${kInstead}`,
     );
   }
   return Number.isInteger(found) && (found as number) >= 0 && (found as number) < labels ? (found as number) : labels - 1;
@@ -40,6 +42,7 @@ function scoresOf(windows: readonly Window[], entailment: number, each: boolean)
 
 export const zeroShotClassification: Task<string, Options, ZeroShotResult> = {
   head: 'sequence',
+  instead: kInstead,
 
   prepare([texts, labels, given]) {
     const where = 'zero-shot-classification';
