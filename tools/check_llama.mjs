@@ -357,7 +357,7 @@ const counts = { ok: 0, FAIL: 0, skip: 0 };
 try {
   console.log(llama.name);
   for (const model of models.map((each) => (existsSync(each) ? resolve(each) : each))) {
-    const [line, isGood] = await check(model, llama);
+    const [line, isGood] = await check(model, llama).catch((error) => [`${basename(model)}: ${error.message}`, false]);
     const verdict = isGood === undefined ? 'skip' : isGood ? 'ok' : 'FAIL';
     console.log(`${verdict.padEnd(4)} ${line}`);
     ++counts[verdict];
