@@ -1,13 +1,13 @@
-// Other libraries for the same work, where npm has them: one embedding by wllama (llama.cpp in WebAssembly) in Chromium, a product of matrices by
-// jax-js in Node, each beside wattn on one thread. Needs what against_onnxruntime.mjs needs. ROUNDS: 7 by default.
+// Other libraries for the same work: one embedding by wllama (llama.cpp in WebAssembly, from npm) in Chromium, a product of matrices by jax-js in Node, and
+// one embedding by wasmicro (a crate, where cargo builds for WebAssembly) in Node, each beside wattn on one thread. Needs what against_onnxruntime.mjs needs. ROUNDS: 7 by default.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import puppeteer from 'puppeteer-core';
-import { nn } from '../../dist/node.js';
+import { nn, pipeline } from '../../dist/node.js';
 import { writeRecord } from './lib/record.mjs';
-import { folderOfRival, installRivals } from '../../tools/lib/rivals.mjs';
+import { buildCrate, folderOfRival, installRivals } from '../../tools/lib/rivals.mjs';
 import { checkpoint, median, prepare, root, serve } from './lib/rival.mjs';
 
 const rounds = Number(process.env.ROUNDS ?? 7);
@@ -106,6 +106,77 @@ for (let round = -20; round < 5 * rounds; ++round) {
   }
 }
 add('a product of 128 x 384 by 384 x 1536, Node', times, 'wattn nn');
+
+// wasmicro has no package of npm, and its own exports need a tool beside cargo: these are ours.
+const kWasmicro = '0.3.1';
+const kExports = `
+use wasmicro::pipeline::Pipeline;
+static mut MODEL: Option<Pipeline> = None;
+static mut OUT: Vec<f32> = Vec::new();
+#[no_mangle]
+pub extern "C" fn room(bytes: usize) -> *mut u8 {
+    let mut room: Vec<u64> = Vec::with_capacity((bytes + 7) / 8); // aligned for floats
+    let at = room.as_mut_ptr() as *mut u8;
+    std::mem::forget(room);
+    at
+}
+unsafe fn bytes<'a>(at: *const u8, size: usize) -> &'a [u8] { std::slice::from_raw_parts(at, size) }
+#[no_mangle]
+pub unsafe extern "C" fn load(weights: *const u8, a: usize, vocab: *const u8, b: usize, config: *const u8, c: usize) {
+    let config = std::str::from_utf8(bytes(config, c)).unwrap();
+    MODEL = Some(Pipeline::from_bytes(bytes(weights, a), bytes(vocab, b), config, None).unwrap());
+}
+#[no_mangle]
+#[allow(static_mut_refs)]
+pub unsafe extern "C" fn embed(text: *const u8, size: usize) -> *const f32 {
+    let text = std::str::from_utf8(bytes(text, size)).unwrap();
+    OUT = MODEL.as_ref().unwrap().embed(text, 256).unwrap().data().to_vec();
+    OUT.as_ptr()
+}
+`;
+const flags = '-C target-feature=+simd128';
+const crate = buildCrate('wasmicro-bench', `wasmicro = "=${kWasmicro}"`, kExports, { target: 'wasm32-unknown-unknown', flags });
+if (crate) {
+  const { instance } = await WebAssembly.instantiate(readFileSync(join(crate, 'wasmicro_bench.wasm')));
+  const { memory, room, load, embed } = instance.exports;
+  const put = (data) => {
+    const at = room(data.length);
+    new Uint8Array(memory.buffer).set(data, at);
+    return [at, data.length];
+  };
+  const { vocab } = JSON.parse(readFileSync(join(checkpoint, 'tokenizer.json'), 'utf8')).model;
+  const pieces = Object.keys(vocab).sort((one, other) => vocab[one] - vocab[other]);
+  const files = [
+    readFileSync(join(checkpoint, 'model.safetensors')),
+    Buffer.from(pieces.join('\n')),
+    readFileSync(join(checkpoint, 'config.json')),
+  ];
+  load(...files.flatMap(put));
+  const text = put(Buffer.from(kText));
+  const own = await pipeline('feature-extraction', checkpoint, { dtype: 'f32', threads: 1 });
+  const engines = {
+    'wasmicro f32': async () => {
+      const at = embed(...text); // memory may grow in it
+      return new Float32Array(memory.buffer, at, 384).slice();
+    },
+    'wattn f32': async () => (await own(kText)).data,
+  };
+  const times = Object.fromEntries(Object.keys(engines).map((name) => [name, []]));
+  const vectors = {};
+  for (let round = -2; round < rounds; ++round) {
+    for (const [name, run] of Object.entries(engines)) {
+      const start = performance.now();
+      vectors[name] = await run();
+      if (round >= 0) times[name].push(performance.now() - start);
+    }
+  }
+  const dot = (one, other) => one.reduce((sum, value, i) => sum + value * other[i], 0);
+  const [theirs, ours] = Object.values(vectors);
+  console.log(
+    `wasmicro's vector and wattn's have cosine ${(dot(theirs, ours) / Math.sqrt(dot(theirs, theirs) * dot(ours, ours))).toFixed(5)}`,
+  );
+  add('one embedding, Node', times, 'wattn f32');
+} else console.log('skipped: wasmicro, as no cargo builds for wasm32-unknown-unknown here');
 console.table(rows);
 
 writeRecord(

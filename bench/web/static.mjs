@@ -1,10 +1,11 @@
 // Static embeddings: short texts a second in one call on one thread (wasm, Node), by the clock and by CPU time, which counts where others use the
-// machine; and model2vec's in Python where it is installed. The model has the tokenizer of all-MiniLM-L6-v2 and 256 random numbers for each token;
+// machine; and model2vec's in Python, where it is installed, and in Rust, where cargo is. The model has the tokenizer of all-MiniLM-L6-v2 and 256 random numbers for each token;
 // texts are eight words of a corpus in ../shared/data. PYTHON=... names the interpreter (default python3).
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { buildCrate } from '../../tools/lib/rivals.mjs';
 import { writeRecord } from './lib/record.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -58,6 +59,24 @@ for _ in range(int(sys.argv[2])):
 print(best, model2vec.__version__)
 `;
 
+const kRust = `
+use std::time::Instant;
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let model = model2vec_rs::model::StaticModel::from_pretrained(&args[1], None, None, None).unwrap();
+    let file = std::fs::read_to_string(format!("{}/texts.txt", args[1])).unwrap();
+    let texts: Vec<String> = file.split('\\n').map(str::to_string).collect();
+    let mut best = f64::MAX;
+    for _ in 0..args[2].parse().unwrap() {
+        let start = Instant::now();
+        std::hint::black_box(model.encode(&texts));
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    println!("{best}");
+}
+`;
+const kRustVersion = '0.4.0';
+
 async function seconds(dtype) {
   const embed = await pipeline('feature-extraction', folder, { dtype, threads: 1 });
   const best = { seconds: Infinity, cpu: Infinity };
@@ -76,6 +95,12 @@ async function seconds(dtype) {
 
 const results = { f32: await seconds('f32'), q8: await seconds('q8') };
 const python = spawnSync(process.env.PYTHON ?? 'python3', ['-c', kPython, folder, String(Math.min(3, rounds))]);
+const features = 'default-features = false, features = ["onig", "local-only"]';
+const crate = buildCrate('model2vec-bench', `model2vec-rs = { version = "=${kRustVersion}", ${features} }`, kRust, {
+  flags: '-C target-cpu=native',
+});
+const rust =
+  crate && spawnSync(join(crate, 'model2vec-bench'), [folder, String(rounds)], { env: { ...process.env, RAYON_NUM_THREADS: '1' } });
 const rate = (time) => Math.round(kTexts / time);
 const record = [];
 for (const [dtype, { seconds: time, cpu }] of Object.entries(results)) {
@@ -89,6 +114,11 @@ if (python.status === 0) {
 } else {
   console.log('model2vec: skipped (PYTHON has none)');
 }
+if (rust?.status === 0) {
+  const texts = rate(Number(rust.stdout.toString()));
+  console.log(`model2vec-rs ${kRustVersion}: ${texts} texts a second`);
+  record.push({ what: `model2vec-rs ${kRustVersion}`, texts_per_second: texts });
+} else console.log(`model2vec-rs: skipped (${rust ? rust.stderr.toString().trim() : 'no cargo, or it cannot build it'})`);
 writeRecord(
   'static',
   record.map((row) => ({ ...row, host: `node ${process.version}` })),

@@ -29,3 +29,20 @@ export async function importRival(name) {
   const found = await import(pathToFileURL(createRequire(join(rivals, 'package.json')).resolve(name)).href);
   return found.default ?? found;
 }
+
+/**
+ * Builds a crate around others of crates.io, in build/rivals/NAME, and gives the folder of what was built; undefined: this machine has no cargo, or cannot build for
+ * the target. dependencies: lines of Cargo.toml. source: of a program, or with `target` of a library that WebAssembly exports.
+ */
+export function buildCrate(name, dependencies, source, { target, flags = '' } = {}) {
+  const folder = join(rivals, name);
+  mkdirSync(join(folder, 'src'), { recursive: true });
+  const kind = target ? '[lib]\ncrate-type = ["cdylib"]\n' : '';
+  const profile = '[profile.release]\nopt-level = 3\nlto = true\nstrip = true\n';
+  const manifest = `[package]\nname = "${name}"\nversion = "0.0.0"\nedition = "2021"\n${kind}[dependencies]\n${dependencies}\n${profile}`;
+  writeFileSync(join(folder, 'Cargo.toml'), manifest);
+  writeFileSync(join(folder, target ? 'src/lib.rs' : 'src/main.rs'), source);
+  const args = ['build', '--release', '--quiet', ...(target ? ['--target', target] : [])];
+  const { status } = spawnSync('cargo', args, { cwd: folder, stdio: 'inherit', env: { ...process.env, RUSTFLAGS: flags } });
+  return status === 0 ? join(folder, 'target', target ?? '', 'release') : undefined;
+}
