@@ -1,10 +1,11 @@
 // Scores sentence encoders on public data sets with wattn itself, and writes the figures of the model cards.
 // Usage: node tools/score_models.mjs --out scores.json [--data ../shared/data] NAME=MODEL[:DTYPE]..   MODEL: default, a folder, a .gguf file
 // Needs dist/ (npm run build) and the folder of data sets: pairs/, retrieval/, qa/, classification/. --beir FOLDER adds a test collection of your own.
+// --only names,reranking: these parts alone (kParts below); other figures of the file stay.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { AutoModel, AutoTokenizer, cos_sim, evaluate, Index, pipeline } from '../dist/node.js';
+import { AutoModel, AutoTokenizer, cos_sim, evaluate, Index, pipeline, semantic_search } from '../dist/node.js';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -12,6 +13,7 @@ const { values, positionals } = parseArgs({
     out: { type: 'string' },
     data: { type: 'string', default: new URL('../../shared/data', import.meta.url).pathname },
     beir: { type: 'string', multiple: true, default: [] },
+    only: { type: 'string' },
   },
 });
 const lines = (path) => readFileSync(path, 'utf8').split(/\r?\n/).filter(Boolean);
@@ -76,17 +78,59 @@ function fewOf(rows, count, seed) {
   }); // prettier-ignore
 }
 
-function intentSets(data) {
+/** Rows of SST-2 of GLUE's phrases: { text, label: '1' or '0' }. */
+const sst2 = (data, file) =>
+  lines(join(data, 'classification', file))
+    .filter((line) => line !== 'sentence\tlabel')
+    .map((line) => line.split('\t'))
+    .map(([text, label]) => ({ text: text.trim(), label }));
+
+/** { train, test, names: what a label is called } of each set. */
+function labelledSets(data) {
   const hwu = (name, separator) =>
     lines(join(data, 'classification/hwu64', name)).map((line) => {
       const at = line.lastIndexOf(separator);
       return { text: line.slice(0, at).replace(/^"|"$/g, ''), label: line.slice(at + 1) };
     });
   const trec = (name) => lines(join(data, 'classification/trec', name)).map((line) => ({ text: line.slice(2), label: line[0] }));
-  return {
-    'HWU64, 8 a label': { train: hwu('kfold1.train.csv', ','), test: hwu('kfold1.test.tsv', '\t') },
-    'TREC, 8 a label': { train: trec('TREC.train.all'), test: trec('TREC.test.all') },
+  const snips = (part, ending) => {
+    const folder = join(data, 'classification/snips');
+    const files = readdirSync(folder).filter((name) => name.startsWith(part) && name.endsWith(ending));
+    return files.sort().flatMap((name) =>
+      Object.entries(JSON.parse(new TextDecoder('windows-1252').decode(readFileSync(join(folder, name))))).flatMap(
+        ([label, rows]) => rows.map(({ data: pieces }) => ({ text: pieces.map(({ text }) => text).join('').trim(), label })),
+      ),
+    ); // prettier-ignore
   };
+  const kinds = ['description', 'thing', 'abbreviation', 'person', 'place', 'number'];
+  const [train, test] = [hwu('kfold1.train.csv', ','), hwu('kfold1.test.tsv', '\t')];
+  const domain = (rows) => rows.map(({ text, label }) => ({ text, label: label.split('_')[0] }));
+  return {
+    HWU64: { train, test, names: (label) => label.replaceAll('_', ' ') },
+    'HWU64 domains': { train: domain(train), test: domain(test), names: (label) => label },
+    SNIPS: {
+      train: snips('train_', '_full.json'),
+      test: snips('validate_', '.json'),
+      names: (label) => label.replace(/\B[A-Z]/g, ' $&').toLowerCase(),
+    },
+    TREC: { train: trec('TREC.train.all'), test: trec('TREC.test.all'), names: (label) => kinds[label] },
+    'SST-2 dev': {
+      train: sst2(data, 'sst2-glue-alps/train.tsv'),
+      test: sst2(data, 'sst2-glue-alps/test.tsv'),
+      names: (label) => (label === '1' ? 'positive' : 'negative'),
+    },
+  };
+}
+
+const rowsOf = async (read, texts) => (await read(texts, { normalize: true })).tolist();
+
+/** The share of texts that are nearest to their own label of all: the label's name in `template`. */
+async function byNames(embed, { test, names }, template) {
+  const labels = [...new Set(test.map(({ label }) => label))].sort();
+  const vectors = await rowsOf(embed, labels.map((label) => template.replace('{}', names(label)))); // prettier-ignore
+  const texts = await rowsOf(embed, test.map(({ text }) => text)); // prettier-ignore
+  const nearest = texts.map((text) => labels[semantic_search([text], vectors, { top_k: 1 })[0][0].corpus_id]);
+  return nearest.filter((label, i) => label === test[i].label).length / test.length;
 }
 
 /** Of a model with a sentiment head: the share of right labels on SST-2, where NEUTRAL is wrong, and of questions that it calls NEUTRAL. */
@@ -98,12 +142,11 @@ async function sentimentOf(model, data) {
   };
   const out = {};
   for (const [name, file] of [
-    ['dev', 'sst2-glue-alps'],
-    ['test', 'sst2-sentences'],
+    ['dev', 'sst2-glue-alps/test.tsv'],
+    ['test', 'sst2-sentences/test.tsv'],
   ]) {
-    const rows = lines(join(data, 'classification', file, 'test.tsv')).filter((line) => line !== 'sentence\tlabel');
-    const [texts, labels] = [0, 1].map((column) => rows.map((line) => line.split('\t')[column].trim()));
-    out[`SST-2 ${name}, accuracy`] = await share(texts, (i) => (labels[i] === '1' ? 'POSITIVE' : 'NEGATIVE'));
+    const rows = sst2(data, file);
+    out[`SST-2 ${name}, accuracy`] = await share(rows.map(({ text }) => text), (i) => (rows[i].label === '1' ? 'POSITIVE' : 'NEGATIVE')); // prettier-ignore
   }
   const questions = lines(join(data, 'classification/trec/TREC.test.all')).map((line) => line.slice(line.indexOf(' ') + 1));
   out['TREC test, questions called NEUTRAL'] = await share(questions, () => 'NEUTRAL');
@@ -168,21 +211,49 @@ async function finesseOf(embed) {
   return out;
 }
 
-async function wordsAlone({ corpus, queries, relevant }) {
-  const index = await Index.open('words', { store: 'memory', chunk: false });
-  await index.add(corpus.filter(({ title, text }) => (title ?? '') + text !== ''));
+/** nDCG@10 of rank(query), which gives ids. */
+async function ndcgOf({ queries, relevant }, rank) {
   let [sum, count] = [0, 0];
   for (const { id, text } of queries) {
     const wanted = new Set(relevant[id] ?? []);
     if (wanted.size === 0) continue;
-    const hits = await index.search(text, { top_k: 10 });
-    const gain = hits.reduce((all, hit, place) => all + (wanted.has(hit.id) ? 1 / Math.log2(place + 2) : 0), 0);
+    const ids = await rank(text);
+    const gain = ids.slice(0, 10).reduce((all, found, place) => all + (wanted.has(found) ? 1 / Math.log2(place + 2) : 0), 0);
     const best = Array.from({ length: Math.min(10, wanted.size) }, (_, place) => 1 / Math.log2(place + 2)).reduce((a, b) => a + b);
     sum += gain / best;
     ++count;
   }
-  await index.dispose();
   return sum / count;
+}
+
+async function indexOf({ corpus }, options = {}) {
+  const index = await Index.open('set', { store: 'memory', chunk: false, ...options });
+  await index.add(corpus.filter(({ title, text }) => (title ?? '') + text !== ''));
+  return index;
+}
+
+async function wordsAlone(set) {
+  const index = await indexOf(set);
+  const found = await ndcgOf(set, async (text) => (await index.search(text, { top_k: 10 })).map(({ id }) => id));
+  await index.dispose();
+  return found;
+}
+
+/** The best 50 by BM25 in the order of their cosines, and both scores joined as `Index` does. */
+async function reranked(embed, set) {
+  const index = await indexOf(set, { embed, precision: 'float32' });
+  const documents = new Map([...index.chunks()].map(({ id, vector }) => [id, vector]));
+  const texts = set.queries.map(({ text }) => text);
+  const asked = await rowsOf(embed.encode_query, texts);
+  const of = new Map(texts.map((text, i) => [text, asked[i]]));
+  const byCosine = await ndcgOf(set, async (text) => {
+    const hits = await index.search(text, { mode: 'words', top_k: 50 });
+    const scored = hits.map(({ id }) => [id, cos_sim(of.get(text), documents.get(id))]);
+    return scored.sort((a, b) => b[1] - a[1]).map(([id]) => id);
+  });
+  const joined = await ndcgOf(set, async (text) => (await index.search(text, { top_k: 10 })).map(({ id }) => id));
+  await index.dispose();
+  return [byCosine, joined];
 }
 
 const { data } = values;
@@ -198,31 +269,61 @@ const report = (who, what, value) => {
   console.log(`${who}: ${what} ${round(value)}`);
 };
 
+/** What is measured of a model, by the names that --only takes. */
+const kParts = {
+  async sts(embed, tell) {
+    for (const [name, pairs] of Object.entries(sentenceSets(data)))
+      tell(`${name}, Spearman`, (await evaluate(embed, 'sts', pairs)).spearman_cosine);
+  },
+  async retrieval(embed, tell) {
+    for (const [name, set] of Object.entries(collections))
+      tell(`${name}, nDCG@10`, (await evaluate(embed, 'retrieval', set))['cosine_ndcg@10']);
+  },
+  async few(embed, tell) {
+    for (const [name, { train, test }] of Object.entries(labelledSets(data))) {
+      const found = [];
+      for (const seed of [1, 2, 3]) {
+        found.push(
+          (await evaluate(embed, 'classification', test, { train: fewOf(train, 8, seed), classifier: { C: 10 } })).accuracy,
+        );
+      }
+      tell(`${name}, 8 a label, accuracy`, found.reduce((a, b) => a + b) / found.length);
+    }
+  },
+  async sentiment(_, tell, { given, model }) {
+    if (given === 'default') for (const [what, share] of Object.entries(await sentimentOf(model, data))) tell(what, share);
+  },
+  async finesse(embed, tell) {
+    for (const [kind, share] of Object.entries(await finesseOf(embed))) tell(`${kind}: nearer to the paraphrase, of six`, share);
+  },
+  async context(_, tell, { model, dtype }) {
+    for (const [word, cosine] of Object.entries(await contextOf(model, dtype))) tell(`"${word}" in two senses, cosine`, cosine);
+  },
+  async names(embed, tell) {
+    for (const [name, set] of Object.entries(labelledSets(data))) {
+      tell(`${name}, by name, accuracy`, await byNames(embed, set, '{}'));
+      tell(`${name}, by name in "This text is about {}.", accuracy`, await byNames(embed, set, 'This text is about {}.'));
+    }
+  },
+  async reranking(embed, tell) {
+    for (const [name, set] of Object.entries(collections)) {
+      const [byCosine, joined] = await reranked(embed, set);
+      tell(`${name}, best 50 by BM25 reranked, nDCG@10`, byCosine);
+      tell(`${name}, joined with BM25, nDCG@10`, joined);
+    }
+  },
+};
+
 if (positionals.length === 0)
   for (const [name, set] of Object.entries(collections)) report('BM25', `${name}, nDCG@10`, await wordsAlone(set));
 for (const position of positionals) {
   const [, who, given, dtype = 'q8'] = /^([^=]+)=(.*?)(?::(f32|q8|q16|q4))?$/.exec(position);
   const model = given === 'default' ? undefined : given;
   const embed = await pipeline('feature-extraction', model, { dtype });
-  for (const [name, pairs] of Object.entries(sentenceSets(data))) {
-    report(who, `${name}, Spearman`, (await evaluate(embed, 'sts', pairs)).spearman_cosine);
+  for (const part of values.only?.split(',') ?? Object.keys(kParts)) {
+    await kParts[part](embed, (what, value) => report(who, what, value), { given, model, dtype });
+    if (values.out) writeFileSync(values.out, `${JSON.stringify(scores, null, 2)}\n`);
   }
-  for (const [name, set] of Object.entries(collections)) {
-    report(who, `${name}, nDCG@10`, (await evaluate(embed, 'retrieval', set))['cosine_ndcg@10']);
-  }
-  for (const [name, { train, test }] of Object.entries(intentSets(data))) {
-    const found = [];
-    for (const seed of [1, 2, 3]) {
-      found.push((await evaluate(embed, 'classification', test, { train: fewOf(train, 8, seed), classifier: { C: 10 } })).accuracy);
-    }
-    report(who, `${name}, accuracy`, found.reduce((a, b) => a + b) / found.length);
-  }
-  if (given === 'default') for (const [what, share] of Object.entries(await sentimentOf(model, data))) report(who, what, share);
-  for (const [kind, share] of Object.entries(await finesseOf(embed)))
-    report(who, `${kind}: nearer to the paraphrase, of six`, share);
-  for (const [word, cosine] of Object.entries(await contextOf(model, dtype)))
-    report(who, `"${word}" in two senses, cosine`, cosine);
   await embed.dispose();
-  if (values.out) writeFileSync(values.out, `${JSON.stringify(scores, null, 1)}\n`);
 }
-if (values.out) writeFileSync(values.out, `${JSON.stringify(scores, null, 1)}\n`);
+if (values.out) writeFileSync(values.out, `${JSON.stringify(scores, null, 2)}\n`);
