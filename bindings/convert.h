@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,9 +76,15 @@ struct Texts {
     if (text.isNull()) return;
     std::string bytes;
     copy_bytes(text, bytes);
-    joined = to_utf16(bytes);
+    cut(bytes, emscripten::convertJSArrayToNumberVector<std::int32_t>(lengths));
+  }
+  Texts(std::string_view utf8, std::span<const std::int32_t> lengths) { cut(utf8, lengths); }
+
+ private:
+  void cut(std::string_view utf8, std::span<const std::int32_t> lengths) {
+    joined = to_utf16(utf8);
     std::size_t begin = 0;
-    for (const std::int32_t length : emscripten::convertJSArrayToNumberVector<std::int32_t>(lengths)) {
+    for (const std::int32_t length : lengths) {
       views.push_back(std::u16string_view(joined).substr(begin, static_cast<std::size_t>(length)));
       begin += static_cast<std::size_t>(length);
     }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bindings/model_options.h"
+#include "bindings/plain_answer.h"
 #include "bindings/tokenizer.h"
 #include "engine/model.h"
 #include "tasks/inspect.h"
@@ -19,26 +20,36 @@
 namespace wattn {
 
 inline constexpr const char* kKinds[] = {"encoder", "decoder", "encoder-decoder"};
-inline constexpr const char* kReasons[] = {"", "eos", "stop", "length"};
 
 template <class Enum, std::size_t N>
 val name_of(Enum value, const char* const (&words)[N]) {
   return val(words[static_cast<std::size_t>(value)]);
 }
 
-// Each field that is not empty, as an array of one Float32Array per layer, named with the prefix.
-inline void set_stack_outputs(val& out, const StackOutputs& stack, const std::string& prefix) {
-  const auto set = [&](const std::string& name, const std::vector<std::vector<float>>& layers) {
-    if (layers.empty()) return;
-    out.set(prefix + name, to_array(layers, [](const std::vector<float>& layer) { return to_typed_array(layer); }));
-  };
-  set("hidden_states", stack.hidden_states);
-  set("attentions", stack.attentions);
-  set("cross_attentions", stack.cross_attentions);
-  const char* names[] = {"queries", "keys", "values"};
+// The names of StackOutputs in answers.
+struct StackNames {
+  const char *hidden_states, *attentions, *cross_attentions;
+  const char *qkv[3], *cross_qkv[3];
+};
+inline constexpr StackNames kStack = {"hidden_states",
+                                      "attentions",
+                                      "cross_attentions",
+                                      {"queries", "keys", "values"},
+                                      {"cross_queries", "cross_keys", "cross_values"}};
+inline constexpr StackNames kEncoderStack = {"encoder_hidden_states",
+                                             "encoder_attentions",
+                                             "encoder_cross_attentions",
+                                             {"encoder_queries", "encoder_keys", "encoder_values"},
+                                             {"encoder_cross_queries", "encoder_cross_keys", "encoder_cross_values"}};
+
+// Each field that is not empty, as a list of one array per layer.
+inline void set_stack_outputs(PlainAnswer& out, const StackOutputs& stack, const StackNames& names) {
+  out.set_list(names.hidden_states, stack.hidden_states);
+  out.set_list(names.attentions, stack.attentions);
+  out.set_list(names.cross_attentions, stack.cross_attentions);
   for (int i = 0; i < 3; ++i) {
-    set(names[i], stack.qkv[i]);
-    set(std::string("cross_") + names[i], stack.cross_qkv[i]);
+    out.set_list(names.qkv[i], stack.qkv[i]);
+    out.set_list(names.cross_qkv[i], stack.cross_qkv[i]);
   }
 }
 
@@ -140,11 +151,18 @@ class ModelHandle {
   }
   val merge_adapter(int adapter) { return answer(model_->merge_adapter(adapter)); }
 
+  // The next calls answer by the address of a PlainAnswer, which the host reads before its next call of this model.
+
   // Calls that may take long are jobs. The call that begins one also takes its first steps. Its answer is that of run(): job (its
   // number), more (whether it is unfinished), steps (taken) and, after the last step, what is said at each call.
+  using Address = std::uintptr_t;
 
-  // options: of to_embed_options(), and prompt_name. Answer: data, dim, pooled, tokens, untruncated, windows, unknown.
-  val embed(val text, val lengths, val options, int steps) {
+  // The address of this handle, for plain exports (plain_calls.cpp).
+  Address self() const { return reinterpret_cast<Address>(this); }
+  void clear_answer() { answer_.clear(); }
+
+  // Sets the options of embed(), before its first call: those of to_embed_options(), and prompt_name.
+  val set_embed_options(val options) {
     const Options given(options);
     EmbedOptions embed_options = to_embed_options(given);
     if (!given.has("prompt")) {
@@ -152,27 +170,31 @@ class ModelHandle {
       if (!found.ok()) return answer(found.error());
       embed_options.prompt = std::move(found).value();
     }
-    auto texts = std::make_unique<Texts>(text, lengths);
-    auto job = EmbedJob::begin(*model_, texts->views, embed_options);
-    if (!job.ok()) return answer(job.error());
-    const auto report = [](Job& ran, bool more, val& out) {
+    embed_options_ = std::move(embed_options);
+    return answer();
+  }
+  // first_text: index of the first one in messages. Answer: data, dim, pooled, tokens, untruncated, windows, unknown.
+  const PlainAnswer* embed(std::unique_ptr<Texts> texts, std::int64_t first_text, int steps) {
+    embed_options_.first_text = first_text;
+    auto job = EmbedJob::begin(*model_, texts->views, embed_options_);
+    if (!job.ok()) return answer_.end(job.error());
+    const auto report = [](Job& ran, bool more, PlainAnswer& out) {
       if (more) return;
-      const EmbedResult result = static_cast<EmbedJob&>(ran).take_result();
-      out.set("data", to_typed_array(result.data));
-      set_number(out, "dim", result.dim);
-      out.set("pooled", result.pooled);
-      for (const auto& [key, values] :
-           {std::pair{"tokens", &result.tokens}, {"untruncated", &result.tokens_untruncated}, {"windows", &result.windows}}) {
-        out.set(key, to_typed_array(*values));
-      }
-      out.set("unknown", to_typed_array(result.unknown));
+      const EmbedResult& result = out.keep(static_cast<EmbedJob&>(ran).take_result());
+      out.set("data", result.data);
+      out.set_number("dim", result.dim);
+      out.set_flag("pooled", result.pooled);
+      out.set("tokens", result.tokens);
+      out.set("untruncated", result.tokens_untruncated);
+      out.set("windows", result.windows);
+      out.set("unknown", result.unknown);
     };
-    return start({std::move(texts), nullptr, std::move(job).value(), report}, steps);
+    return begin_job({std::move(texts), nullptr, std::move(job).value(), report}, steps);
   }
 
   // options: flags, max_length and overlap (to_encode_options), at_token and first_text. pairs: the second texts in the same form,
   // or null. Answer: that of encode(), and logits [sum of rows, labels], rows [encodings], labels.
-  val predict(val text, val lengths, val pair_text, val pair_lengths, val options, int steps) {
+  Address predict(val text, val lengths, val pair_text, val pair_lengths, val options, int steps) {
     const Options given(options);
     auto texts = std::make_unique<Texts>(text, lengths), pairs = std::make_unique<Texts>(pair_text, pair_lengths);
     auto job = PredictJob::begin(*model_, texts->views, pairs->views,
@@ -181,67 +203,53 @@ class ModelHandle {
                                                               static_cast<std::int32_t>(given.integer("overlap"))),
                                   .at_token = given.word("at_token"),
                                   .first_text = given.integer("first_text")});
-    if (!job.ok()) return answer(job.error());
-    const auto report = [](Job& ran, bool more, val& out) {
+    if (!job.ok()) return fail(job.error());
+    const auto report = [](Job& ran, bool more, PlainAnswer& out) {
       if (more) return;
-      const PredictResult result = static_cast<PredictJob&>(ran).take_result();
+      const PredictResult& result = out.keep(static_cast<PredictJob&>(ran).take_result());
       FlatEncodings flat;
       for (std::size_t i = 0; i < result.encodings.size(); ++i) flat.add(result.encodings[i], result.text[i]);
-      flat.set_on(out);
-      out.set("logits", to_typed_array(result.logits));
-      out.set("rows", to_typed_array(result.rows));
-      set_number(out, "labels", result.labels);
+      out.keep(std::move(flat)).set_on(out);
+      out.set("logits", result.logits);
+      out.set("rows", result.rows);
+      out.set_number("labels", result.labels);
     };
     return start({std::move(texts), std::move(pairs), std::move(job).value(), report}, steps);
   }
 
   // prompts: [Int32Array, ...]; options: of to_generate_request(). Answer of each run: new_tokens, for each prompt with one
-  // sequence its tokens since the last run; of the last one: results, for each prompt [{tokens, reason, score}, ...].
-  val generate(val prompts, val options, int steps) {
+  // sequence its tokens since the last run; of the last one: sequences [tokens, ...], text after text, counts [prompts] of them,
+  // and their reasons (as in FinishReason) and scores [sequences].
+  Address generate(val prompts, val options, int steps) {
     jobs_.erase(generation_);  // it uses the same slots
     auto job = Generation::begin(*model_, to_id_lists(prompts), to_generate_request(Options(options)));
-    if (!job.ok()) return answer(job.error());
-    const auto report = [](Job& ran, bool more, val& out) {
+    if (!job.ok()) return fail(job.error());
+    const auto report = [](Job& ran, bool more, PlainAnswer& out) {
       auto& generation = static_cast<Generation&>(ran);
-      out.set("new_tokens", to_array(generation.take_new(), [](const auto& tokens) { return to_typed_array(tokens); }));
+      out.set_list("new_tokens", out.keep(generation.take_new()));
       if (more) return;
-      out.set("results", to_array(generation.results(), [](const std::vector<Generated>& sequences) {
-                return to_array(sequences, [](const Generated& sequence) {
-                  val one = val::object();
-                  one.set("tokens", to_typed_array(sequence.tokens));
-                  one.set("reason", name_of(sequence.reason, kReasons));
-                  one.set("score", sequence.score);
-                  return one;
-                });
-              }));
+      std::vector<std::vector<std::int32_t>> sequences;
+      std::vector<std::int32_t> counts, reasons;
+      std::vector<float> scores;
+      for (const std::vector<Generated>& all : generation.results()) {
+        counts.push_back(static_cast<std::int32_t>(all.size()));
+        for (const Generated& one : all) {
+          sequences.push_back(one.tokens);
+          reasons.push_back(static_cast<std::int32_t>(one.reason));
+          scores.push_back(one.score);
+        }
+      }
+      out.set_list("sequences", out.keep(std::move(sequences)));
+      out.set("counts", out.keep(std::move(counts)));
+      out.set("reasons", out.keep(std::move(reasons)));
+      out.set("scores", out.keep(std::move(scores)));
     };
     generation_ = next_job_;
     return start({nullptr, nullptr, std::move(job).value(), report}, steps);
   }
 
   // Takes at most so many steps of a job, at least one.
-  val run(int number, int steps) {
-    const auto found = jobs_.find(number);
-    if (found == jobs_.end()) return answer(Error{ErrorCode::kState, "this call was ended by another one of this model"});
-    Job& job = *found->second.job;
-    bool more = true;
-    int taken = 0;
-    for (; more && taken < steps; ++taken) {
-      const auto stepped = job.step();
-      if (!stepped.ok()) {
-        jobs_.erase(found);
-        return answer(stepped.error());
-      }
-      more = stepped.value();
-    }
-    val out = answer();
-    out.set("job", number);
-    out.set("more", more);
-    out.set("steps", taken);
-    found->second.report(job, more, out);
-    if (!more) jobs_.erase(found);
-    return out;
-  }
+  Address run(int number, int steps) { return reinterpret_cast<Address>(run_job(number, steps)); }
   // Ends a job before its last step; nothing if it has ended.
   val cancel(int number) {
     jobs_.erase(number);
@@ -250,29 +258,30 @@ class ModelHandle {
 
   // A packed batch: Int32Arrays input_ids, token_type_ids, position_ids [tokens] and seq_start [batch + 1]. options: of
   // to_forward_request(). Answer: the fields of ForwardOutputs, and with the prefix "encoder_" those of its encoder.
-  val forward(val input_ids, val token_type_ids, val position_ids, val seq_start, val options) {
+  Address forward(val input_ids, val token_type_ids, val position_ids, val seq_start, val options) {
     jobs_.erase(generation_);  // it uses the same slots
     Batch batch;
     batch.input_ids = to_ids(input_ids);
     batch.token_type_ids = to_ids(token_type_ids);
     batch.position_ids = to_ids(position_ids);
     batch.seq_start = to_ids(seq_start);
-    const auto result = wattn::forward(*model_, batch, to_forward_request(Options(options)));
-    if (!result.ok()) return answer(result.error());
-    const ForwardOutputs& outputs = result.value();
-    val out = answer();
-    out.set("last_hidden_state", to_typed_array(outputs.last_hidden_state));
-    out.set("pooler_output", to_typed_array(outputs.pooler_output));
-    out.set("logits", to_typed_array(outputs.logits));
-    set_stack_outputs(out, outputs, "");
+    auto result = wattn::forward(*model_, batch, to_forward_request(Options(options)));
+    if (!result.ok()) return fail(result.error());
+    PlainAnswer& out = answer_;
+    const ForwardOutputs& outputs = out.keep(std::move(result).value());
+    out.set("last_hidden_state", outputs.last_hidden_state);
+    out.set("pooler_output", outputs.pooler_output);
+    out.set("logits", outputs.logits);
+    set_stack_outputs(out, outputs, kStack);
     if (!outputs.lens_ids.empty()) {
-      out.set("lens_ids", to_typed_array(outputs.lens_ids));
-      out.set("lens_logits", to_typed_array(outputs.lens_logits));
+      out.set("lens_ids", outputs.lens_ids);
+      out.set("lens_logits", outputs.lens_logits);
     }
-    if (!model_->decoder()) return out;
-    out.set("encoder_last_hidden_state", to_typed_array(outputs.encoder.last_hidden_state));
-    set_stack_outputs(out, outputs.encoder, "encoder_");
-    return out;
+    if (model_->decoder()) {
+      out.set("encoder_last_hidden_state", outputs.encoder.last_hidden_state);
+      set_stack_outputs(out, outputs.encoder, kEncoderStack);
+    }
+    return reinterpret_cast<Address>(out.end());
   }
 
   std::uintptr_t tokenizer() const { return reinterpret_cast<std::uintptr_t>(&model_->tokenizer()); }
@@ -331,23 +340,49 @@ class ModelHandle {
   struct Pending {
     std::unique_ptr<Texts> texts, pairs;  // what the job reads; may be null
     std::unique_ptr<Job> job;
-    void (*report)(Job& job, bool more, val& out);  // sets the fields of an answer
+    void (*report)(Job& job, bool more, PlainAnswer& out);  // sets the fields of an answer
   };
-  val start(Pending pending, int steps) {
-    jobs_.emplace(next_job_, std::move(pending));
-    return run(next_job_++, steps);
-  }
+  Address start(Pending pending, int steps) { return reinterpret_cast<Address>(begin_job(std::move(pending), steps)); }
+  Address fail(const Error& error) { return reinterpret_cast<Address>(answer_.end(error)); }
 
  private:
   struct alignas(16) Stack {
     std::byte bytes[256 << 10];
   };
 
+  const PlainAnswer* begin_job(Pending pending, int steps) {
+    jobs_.emplace(next_job_, std::move(pending));
+    return run_job(next_job_++, steps);
+  }
+  const PlainAnswer* run_job(int number, int steps) {
+    const auto found = jobs_.find(number);
+    if (found == jobs_.end()) return answer_.end(Error{ErrorCode::kState, "this call was ended by another one of this model"});
+    Job& job = *found->second.job;
+    bool more = true;
+    int taken = 0;
+    for (; more && taken < steps; ++taken) {
+      const auto stepped = job.step();
+      if (!stepped.ok()) {
+        jobs_.erase(found);
+        return answer_.end(stepped.error());
+      }
+      more = stepped.value();
+    }
+    answer_.set_number("job", number);
+    answer_.set_flag("more", more);
+    answer_.set_number("steps", taken);
+    found->second.report(job, more, answer_);
+    if (!more) jobs_.erase(found);
+    return answer_.end();
+  }
+
   std::unique_ptr<ModelLoader> loader_;
   std::unique_ptr<Model> model_;
   std::map<int, Pending> jobs_;
   int next_job_ = 1;
-  int generation_ = 0;                          // the last one's number
+  int generation_ = 0;  // the last one's number
+  EmbedOptions embed_options_;
+  PlainAnswer answer_;
   std::vector<std::unique_ptr<Stack>> stacks_;  // of the helpers
   std::string chunk_;                           // scratch of push(), reused for every chunk
 };
@@ -367,7 +402,8 @@ inline void register_model(const char* name) {
       .function("use_adapter", &ModelHandle::use_adapter)
       .function("delete_adapter", &ModelHandle::delete_adapter)
       .function("merge_adapter", &ModelHandle::merge_adapter)
-      .function("embed", &ModelHandle::embed)
+      .function("self", &ModelHandle::self)
+      .function("set_embed_options", &ModelHandle::set_embed_options)
       .function("predict", &ModelHandle::predict)
       .function("forward", &ModelHandle::forward)
       .function("generate", &ModelHandle::generate)

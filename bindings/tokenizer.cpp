@@ -38,7 +38,7 @@ void FlatEncodings::add(const Encoding& encoding, std::int32_t text_index) {
   text.push_back(text_index);
 }
 
-void FlatEncodings::set_on(val& out) const {
+void FlatEncodings::set_on(PlainAnswer& out) const {
   for (const auto& [key, values] : {std::pair{"ids", &ids},
                                     {"type_ids", &type_ids},
                                     {"special_tokens_mask", &special_tokens_mask},
@@ -47,11 +47,13 @@ void FlatEncodings::set_on(val& out) const {
                                     {"lengths", &lengths},
                                     {"untruncated", &untruncated},
                                     {"text", &text}}) {
-    out.set(key, to_typed_array(*values));
+    out.set(key, *values);
   }
-  out.set("offsets", to_typed_array(&offsets.data()->begin, 2 * offsets.size()));
-  out.set("unknown", to_typed_array(unknown));
+  out.set("offsets", &offsets.data()->begin, 2 * offsets.size());
+  out.set("unknown", unknown);
 }
+
+std::int32_t* room = nullptr;
 
 val text_answer(const Result<std::string>& text) { return text.ok() ? answer("text", val(text.value())) : answer(text.error()); }
 
@@ -105,9 +107,6 @@ class TokenizerHandle {
 
 // Texts and ids cross by plain exports, which web/host/text_calls.ts calls: for a short text, making JS values (Embind's val) takes
 // many times as long as tokenizing. The host writes to the room, and reads the answer in place before its next call.
-
-// What the host writes: ids, or UTF-8 and behind it, from the next multiple of 4 on, the lengths of the texts in UTF-16 units.
-std::int32_t* room = nullptr;
 
 struct TextAnswer {
   struct Part {

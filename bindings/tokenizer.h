@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bindings/convert.h"
+#include "bindings/plain_answer.h"
 #include "tokenizer/tokenizer.h"
 
 namespace wattn {
@@ -25,12 +26,16 @@ struct FlatEncodings {
   std::vector<float> unknown;                            // [encodings]
 
   void add(const Encoding& encoding, std::int32_t text_index);
-  // Sets the arrays as members of an answer.
-  void set_on(val& out) const;
+  // Sets the arrays as fields of an answer, which must keep this.
+  void set_on(PlainAnswer& out) const;
 };
 
 // flags: toFlags() of web/host/text_calls.ts makes them.
 EncodeOptions to_encode_options(std::uint32_t flags, std::int32_t max_length, std::int32_t overlap);
+
+// What the host writes (text_room() in tokenizer.cpp): ids, or UTF-8 and behind it, from the next multiple of 4 on, the lengths of
+// the texts in UTF-16 units.
+extern std::int32_t* room;
 
 // Answer: text.
 val text_answer(const Result<std::string>& text);

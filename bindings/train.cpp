@@ -139,28 +139,28 @@ class TrainerHandle : public RetrievalHandle {
   }
   // labels: in the same form as the texts; options: threshold and first_text. A job; answer: spans, Int32Array of text, begin, end
   // and label of each; scores [spans]; windows, truncated, unknown [texts].
-  val find_spans(val text, val lengths, val label_text, val label_lengths, val options, int steps) {
+  Address find_spans(val text, val lengths, val label_text, val label_lengths, val options, int steps) {
     const Options given(options);
     auto texts = std::make_unique<Texts>(text, lengths), labels = std::make_unique<Texts>(label_text, label_lengths);
     auto job = FindSpansJob::begin(model(), texts->views,
                                    {.labels = labels->views,
                                     .threshold = static_cast<float>(given.number("threshold", 0.5)),
                                     .first_text = given.integer("first_text")});
-    if (!job.ok()) return answer(job.error());
-    const auto report = [](Job& ran, bool more, val& out) {
+    if (!job.ok()) return fail(job.error());
+    const auto report = [](Job& ran, bool more, PlainAnswer& out) {
       if (more) return;
-      const FindSpansResult result = static_cast<FindSpansJob&>(ran).take_result();
+      const FindSpansResult& result = out.keep(static_cast<FindSpansJob&>(ran).take_result());
       std::vector<std::int32_t> spans;
       std::vector<float> scores;
       for (const FoundSpan& span : result.spans) {
         spans.insert(spans.end(), {span.text, span.begin, span.end, span.label});
         scores.push_back(span.score);
       }
-      out.set("spans", to_typed_array(spans));
-      out.set("scores", to_typed_array(scores));
-      out.set("windows", to_typed_array(result.windows));
-      out.set("truncated", to_typed_array(result.truncated));
-      out.set("unknown", to_typed_array(result.unknown));
+      out.set("spans", out.keep(std::move(spans)));
+      out.set("scores", out.keep(std::move(scores)));
+      out.set("windows", result.windows);
+      out.set("truncated", result.truncated);
+      out.set("unknown", result.unknown);
     };
     return start({std::move(texts), std::move(labels), std::move(job).value(), report}, steps);
   }

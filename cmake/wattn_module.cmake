@@ -64,8 +64,8 @@ function(wattn_module_pair module folder)
   wattn_module(${module}-relaxed ${folder}relaxed/wattn kernels_relaxed ${ARGN})
 endfunction()
 
-wattn_module_pair(wattn "" tasks SOURCES model model_options serve tokenizer)
-wattn_module_pair(wattn-full full/ tasks SOURCES train model_options serve tokenizer)
+wattn_module_pair(wattn "" tasks SOURCES model model_options plain_calls serve tokenizer)
+wattn_module_pair(wattn-full full/ tasks SOURCES train model_options plain_calls serve tokenizer)
 wattn_module(wattn-tokenizer wattn-tokenizer tokenizer SOURCES tokenizer training)
 wattn_module(wattn-nn wattn-nn nn learn SOURCES nn word2vec logistic)
 

@@ -9,7 +9,7 @@ import { openModelFiles, readConfig, streamWeights } from '../source/weight_file
 import { checkOptions, type Rules } from '../core/options.js';
 import type { Helpers, SeamEmbedOptions, LoadedHead, SeamModel, SeamModule } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
-import { withTextCalls } from '../host/text_calls.js';
+import { withModelCalls } from '../host/model_calls.js';
 import { jobPace, runJob } from './job.js';
 import { abortable, Breather, throwIfAborted } from '../core/signal.js';
 import { adapted, runTask, type OnPiece } from './task.js';
@@ -19,7 +19,7 @@ import type { LoadOptions, MemoryInfo, ModelDescription, ModelInfo } from './typ
 import type { ModelSource } from '../source/source.js';
 import type { WeightsAt } from '../source/weights_at.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
-import { concat, joinTexts } from '../core/texts.js';
+import { concat } from '../core/texts.js';
 import { planThreads, startHelpers } from '../host/threads.js';
 import {
   compileWasm,
@@ -118,11 +118,7 @@ class Loading {
 
   private async make() {
     const made = await makeInstance(this.threads, this.wasm);
-    const host = new SeamHost(
-      'this model',
-      made.instance,
-      withTextCalls(made.instance, new made.instance.seam.Model()) as SeamModel,
-    );
+    const host = new SeamHost('this model', made.instance, withModelCalls(made.instance, new made.instance.seam.Model()));
     if (!this.isOpen) host.release();
     return { ...made, host };
   }
@@ -425,6 +421,7 @@ export class Engine implements AnyEngine {
   /** Embeds texts, in as many jobs as needed. */
   async embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult> {
     const engine = await adapted(this, options);
+    const { first_text = 0, ...rest } = options;
     const pace = jobPace();
     const parts: Float32Array[] = [];
     const tokens = new Int32Array(texts.length);
@@ -435,9 +432,8 @@ export class Engine implements AnyEngine {
     let begin = 0;
     do {
       const end = jobEnd(texts, begin);
-      const { text, lengths } = joinTexts(texts.slice(begin, end));
-      const seamOptions = begin === 0 && hasNone(options) ? null : { ...options, first_text: begin };
-      const answer = await runJob(engine, pace, signal, (handle, steps) => handle.embed(text, lengths, seamOptions, steps));
+      const some = end - begin === texts.length ? texts : texts.slice(begin, end);
+      const answer = await runJob(engine, pace, signal, (handle, steps) => handle.embed(some, rest, first_text + begin, steps));
       parts.push(answer.data);
       tokens.set(answer.tokens, begin);
       windows.set(answer.windows, begin);
@@ -448,13 +444,6 @@ export class Engine implements AnyEngine {
     } while (begin < texts.length);
     return { data: concat(Float32Array, parts), dim: last.dim, pooled: last.pooled, tokens, truncated, windows, unknown };
   }
-}
-
-/** Whether options say nothing that WebAssembly would read: each that it looks for takes a microsecond. */
-function hasNone(options: SeamEmbedOptions): boolean {
-  for (const [name, value] of Object.entries(options))
-    if (value !== undefined && value !== null && name !== 'adapter' && !(name === 'overflow' && value === 0)) return false;
-  return true;
 }
 
 function jobEnd(texts: readonly string[], begin: number): number {

@@ -221,7 +221,10 @@ export interface SeamSequence {
 
 export interface GenerateAnswer extends JobAnswer {
   new_tokens: Int32Array[]; // of each prompt since the last answer, with one sequence per prompt; always present
-  results: SeamSequence[][];
+  sequences: Int32Array[]; // the tokens of all sequences of all prompts
+  counts: Int32Array; // [prompts] sequences of each
+  reasons: Int32Array; // [sequences] indices of FinishReason in C++
+  scores: Float32Array; // [sequences]
 }
 
 /** Facts about a loaded model, with config.json's names where it has them. */
@@ -290,7 +293,8 @@ export interface SeamModel extends SeamTokenizer {
   delete_adapter(adapter: number): Answer;
   /** It becomes part of the weights. The others must be deleted before. */
   merge_adapter(adapter: number): Answer;
-  embed(text: Uint8Array, lengths: Int32Array, options: SeamEmbedOptions | null, steps: number): EmbedAnswer;
+  /** firstText: index of the first text, for messages. */
+  embed(texts: readonly string[], options: SeamEmbedOptions, firstText: number, steps: number): EmbedAnswer;
   predict(
     text: Uint8Array,
     lengths: Int32Array,
@@ -353,7 +357,7 @@ export interface SeamTrainingHandle {
 
 /** The module that Emscripten's glue code creates. wattn-tokenizer has no Model, and its callers use none. */
 export interface SeamModule {
-  Model: new () => Omit<SeamModel, keyof TextCalls>;
+  Model: new () => unknown; // see model_calls.ts
   Tokenizer: new () => Omit<SeamTokenizerHandle, keyof TextCalls>;
   Training: new () => SeamTrainingHandle;
   build_id(): string;

@@ -1,10 +1,10 @@
 // Texts and ids by the plain exports of bindings/tokenizer.cpp: for a short text, Embind's values take many times as long as tokenizing.
+import { Room } from './room.js';
 import type { Answer, SeamEncodeOptions, TextCalls } from './seam.js';
 import type { Instance } from './wasm_loader.js';
 
 /** Numbers are addresses, counts and flags; addresses come back signed. */
 interface Exports {
-  text_room(bytes: number): number;
   text_encode(
     tokenizer: number,
     bytes: number,
@@ -24,8 +24,6 @@ const kAllArrays = 63;
 
 const kStrategies: readonly unknown[] = ['longest_first', 'only_first', 'only_second'];
 
-/** The room that is kept. Longer texts get one of their size for the call. */
-const kRoomBytes = 1 << 16;
 const kLongest = 2 ** 31 - 1;
 
 // Words of 32 bits in TextAnswer: the code, the text, then the arrays, each an address and a count.
@@ -36,9 +34,6 @@ const [kTypeIds, kOffsets, kMask, kWordIds, kSequenceIds, kLengths, kUntruncated
 ] as const;
 
 const kNone = new Int32Array();
-const kNoBytes = new Uint8Array();
-const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** The flags of to_encode_options() in C++, with the arrays. */
 export function toFlags(options: SeamEncodeOptions): number {
@@ -56,102 +51,37 @@ export function toFlags(options: SeamEncodeOptions): number {
 
 /** A handle with the calls for texts. */
 export function withTextCalls<Handle extends { tokenizer(): number }>(
-  { memory, exports }: Instance<unknown>,
+  instance: Instance<unknown>,
   handle: Handle,
+  room = new Room(instance),
 ): Handle & TextCalls {
-  const { text_room, text_encode, text_decode, text_tokens } = exports as unknown as Exports;
-  // Not an instanceof: the buffer may be of another realm.
-  const isShared = Object.prototype.toString.call(memory.buffer) === '[object SharedArrayBuffer]';
-  let tokenizer = 0;
-  // Views of the memory are kept. Growing it detaches its buffer, which empties them; a shared one only becomes longer.
-  let bytes = kNoBytes;
-  let words = kNone;
-  // The room's address and size, and its bytes.
-  let room = 0;
-  let size = 0;
-  let page = bytes;
+  const { text_encode, text_decode, text_tokens } = instance.exports as unknown as Exports;
+  let own = 0;
+  const tokenizer = () => (own ||= handle.tokenizer() >>> 0);
 
-  /** Makes sure that the views reach to an address. */
-  const reach = (end: number): void => {
-    if (end <= bytes.length) return;
-    bytes = new Uint8Array(memory.buffer);
-    words = new Int32Array(memory.buffer);
-    page = bytes.subarray(room, room + size);
-  };
-
-  /** Before each call, which also notices that another call has grown the memory. */
-  const makeRoom = (wanted: number): void => {
-    if (wanted > size || size > kRoomBytes) {
-      size = 0;
-      room = text_room((wanted = Math.max(wanted, kRoomBytes))) >>> 0;
-      size = wanted;
-      bytes = kNoBytes; // page is another one now
-    }
-    reach(room + size);
-    tokenizer ||= handle.tokenizer() >>> 0;
-  };
-
-  /** Writes texts and their lengths to the room. Returns the bytes of the texts. Engines refuse to encode into shared memory. */
-  const writeTexts = (texts: readonly string[]): number => {
-    let most = 4 * texts.length + 4;
-    for (const text of texts) most += 3 * text.length;
-    const isCopied = isShared || most > kRoomBytes;
-    if (!isCopied) makeRoom(most);
-    const to = isCopied ? new Uint8Array(most) : page; // unwritten pages cost no memory
-    let used = 0;
-    for (const text of texts) used += encoder.encodeInto(text, used === 0 ? to : to.subarray(used)).written;
-    if (isCopied) {
-      makeRoom(used + 4 * texts.length + 4);
-      bytes.set(to.subarray(0, used), room);
-    }
-    let at = (room + used + 3) >>> 2;
-    for (const text of texts) words[at++] = text.length;
-    return used;
-  };
-
-  const writeIds = (ids: ArrayLike<number>): void => {
-    makeRoom(4 * ids.length);
-    let at = room >>> 2;
-    for (let i = 0; i < ids.length; ++i) words[at++] = ids[i] as number;
-  };
-
-  /** The place of an answer in words. */
-  const placeOf = (address: number): number => {
-    reach((address >>> 0) + 4 * (kTokens + 2));
-    return address >>> 2;
-  };
-
-  /** Numbers of 32 bits, copied. */
-  const numbers = (at: number, each = 1): Int32Array => {
-    const address = (words[at] as number) >>> 0;
-    const count = each * (words[at + 1] as number);
-    reach(address + 4 * count);
-    return words.slice(address >>> 2, (address >>> 2) + count);
-  };
-
-  const string = (begin: number, length: number): string => {
-    reach(begin + length);
-    return decoder.decode(isShared ? bytes.slice(begin, begin + length) : bytes.subarray(begin, begin + length));
-  };
-  const text = (at: number): string => string((words[at + kText] as number) >>> 0, (words[at + kText + 1] as number) >>> 0);
+  /** Word `at` of an answer, which is an address or a count. */
+  const word = (at: number): number => (room.words[at] as number) >>> 0;
+  const numbers = (at: number, each = 1): Int32Array => room.numbers(word(at), each * word(at + 1));
+  const text = (at: number): string => room.string(word(at + kText), word(at + kText + 1));
   const tokens = (at: number): string[] => {
-    let begin = (words[at + kText] as number) >>> 0;
-    return Array.from(numbers(at + kTokens), (length) => string((begin += length) - length, length));
+    let begin = word(at + kText);
+    return Array.from(numbers(at + kTokens), (length) => room.string((begin += length) - length, length));
   };
 
   /** The answer, or an error in its place. */
   const answer = <A extends Answer>(address: number, read: (at: number) => A): A => {
-    const at = placeOf(address);
-    const code = words[at] as number;
+    room.reach((address >>> 0) + 4 * (kTokens + 2));
+    const at = address >>> 2;
+    const code = word(at);
     return code === 0 ? read(at) : ({ code, message: text(at) } as A);
   };
 
   const encode: TextCalls['encode'] = (texts, pairs, options) => {
-    const used = writeTexts(pairs ? [...texts, ...pairs] : texts);
+    const used = room.writeTexts(pairs ? [...texts, ...pairs] : texts);
     const { max_length = 0, overlap = 0, arrays = kAllArrays, return_tokens } = options;
     const ints = (array: number, at: number, each?: number) => (arrays & array ? numbers(at, each) : kNone);
     return answer(
-      text_encode(tokenizer, used, texts.length, pairs?.length ?? 0, toFlags(options), Math.min(max_length, kLongest), overlap),
+      text_encode(tokenizer(), used, texts.length, pairs?.length ?? 0, toFlags(options), Math.min(max_length, kLongest), overlap),
       (at) => ({
         code: 0,
         message: '',
@@ -173,13 +103,13 @@ export function withTextCalls<Handle extends { tokenizer(): number }>(
   return Object.assign(handle, {
     encode,
     decode(ids: ArrayLike<number>, skipSpecialTokens: boolean, cleanUpSpaces: boolean) {
-      writeIds(ids);
-      const address = text_decode(tokenizer, ids.length, (skipSpecialTokens ? 1 : 0) | (cleanUpSpaces ? 2 : 0));
+      room.writeIds(ids);
+      const address = text_decode(tokenizer(), ids.length, (skipSpecialTokens ? 1 : 0) | (cleanUpSpaces ? 2 : 0));
       return answer(address, (at) => ({ code: 0, message: '', text: text(at) }));
     },
     ids_to_tokens(ids: ArrayLike<number>) {
-      writeIds(ids);
-      return answer(text_tokens(tokenizer, ids.length), (at) => ({ code: 0, message: '', tokens: tokens(at) }));
+      room.writeIds(ids);
+      return answer(text_tokens(tokenizer(), ids.length), (at) => ({ code: 0, message: '', tokens: tokens(at) }));
     },
   });
 }

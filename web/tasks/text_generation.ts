@@ -91,6 +91,9 @@ function makePieces(text: Text | undefined, prompts: readonly Int32Array[], give
   };
 }
 
+/** In the order of FinishReason in C++, whose first one is none. */
+const kReasons: readonly string[] = ['', 'eos', 'stop', 'length'];
+
 /** Generates for several prompts together. before: the tokens before each new text; none for an encoder-decoder. */
 async function generateTogether(
   engine: TaskEngine,
@@ -107,14 +110,20 @@ async function generateTogether(
     give?.({ piece: '', prompt, tokens, begins: true });
   });
   try {
-    const { results } = await runJob(
+    const { sequences, counts, reasons, scores } = await runJob(
       engine,
       jobPace(),
       signal,
       (handle, steps) => handle.generate([...prompts], options, steps),
       pieces && (({ new_tokens }) => pieces.add(new_tokens)),
     );
-    return results;
+    let at = 0;
+    return Array.from(counts, (count) =>
+      Array.from({ length: count }, () => {
+        const [tokens, reason] = [sequences[at] as Int32Array, kReasons[reasons[at] as number] as SeamSequence['reason']];
+        return { tokens, reason, score: scores[at++] as number };
+      }),
+    );
   } finally {
     pieces?.end();
   }

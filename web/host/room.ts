@@ -1,0 +1,86 @@
+// Memory of a WebAssembly instance as plain exports use it: the host writes texts and ids to a room, and copies answers before its next
+// call. Nothing else keeps views of memory.
+import type { Instance } from './wasm_loader.js';
+
+/** The room that is kept. Longer texts get one of their size for the call. */
+const kRoomBytes = 1 << 16;
+
+const kNoBytes = new Uint8Array();
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+export class Room {
+  // Views of the memory are kept. Growing it detaches its buffer, which empties them; a shared one only becomes longer.
+  bytes = kNoBytes;
+  words = new Int32Array();
+  // The room's address and size, and its bytes.
+  private address = 0;
+  private size = 0;
+  private page = kNoBytes;
+  private readonly memory: WebAssembly.Memory;
+  private readonly isShared: boolean;
+  /** Makes the room this large and returns its address. */
+  private readonly open: (bytes: number) => number;
+
+  constructor({ memory, exports }: Instance<unknown>) {
+    this.memory = memory;
+    // Not an instanceof: the buffer may be of another realm.
+    this.isShared = Object.prototype.toString.call(memory.buffer) === '[object SharedArrayBuffer]';
+    this.open = exports['text_room'] as (bytes: number) => number;
+  }
+
+  /** Makes sure that the views reach to an address. */
+  reach(end: number): void {
+    if (end <= this.bytes.length) return;
+    this.bytes = new Uint8Array(this.memory.buffer);
+    this.words = new Int32Array(this.memory.buffer);
+    this.page = this.bytes.subarray(this.address, this.address + this.size);
+  }
+
+  /** Before each call, which also notices that another call has grown the memory. With 0, after one, it frees a large room. */
+  make(wanted: number): void {
+    if (wanted > this.size || this.size > kRoomBytes) {
+      this.size = 0;
+      this.address = this.open((wanted = Math.max(wanted, kRoomBytes))) >>> 0; // addresses come back signed
+      this.size = wanted;
+      this.bytes = kNoBytes; // page is another one now
+    }
+    this.reach(this.address + this.size);
+  }
+
+  /** Writes texts and their lengths to the room. Returns the bytes of the texts. Engines refuse to encode into shared memory. */
+  writeTexts(texts: readonly string[]): number {
+    let most = 4 * texts.length + 4;
+    for (const text of texts) most += 3 * text.length;
+    const isCopied = this.isShared || most > kRoomBytes;
+    if (!isCopied) this.make(most);
+    const to = isCopied ? new Uint8Array(most) : this.page; // unwritten pages cost no memory
+    let used = 0;
+    for (const text of texts) used += encoder.encodeInto(text, used === 0 ? to : to.subarray(used)).written;
+    if (isCopied) {
+      this.make(used + 4 * texts.length + 4);
+      this.bytes.set(to.subarray(0, used), this.address);
+    }
+    let at = (this.address + used + 3) >>> 2;
+    for (const text of texts) this.words[at++] = text.length;
+    return used;
+  }
+
+  writeIds(ids: ArrayLike<number>): void {
+    this.make(4 * ids.length);
+    let at = this.address >>> 2;
+    for (let i = 0; i < ids.length; ++i) this.words[at++] = ids[i] as number;
+  }
+
+  /** Numbers of 32 bits, copied. */
+  numbers(address: number, count: number): Int32Array {
+    this.reach(address + 4 * count);
+    return this.words.slice(address >>> 2, (address >>> 2) + count);
+  }
+
+  string(begin: number, length: number): string {
+    const end = begin + length;
+    this.reach(end);
+    return decoder.decode(this.isShared ? this.bytes.slice(begin, end) : this.bytes.subarray(begin, end));
+  }
+}
