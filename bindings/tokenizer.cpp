@@ -213,6 +213,23 @@ EMSCRIPTEN_KEEPALIVE const TextAnswer* text_decode(const Tokenizer* tokenizer, s
   return end_answer();
 }
 
+// The room has ids. flags: 1 skips special tokens, 2: they are the first of their texts. Answer: the texts of
+// Tokenizer::decode_piece() as tokens, with the length -1 for one that is skipped and -2 for one that is not alone.
+EMSCRIPTEN_KEEPALIVE const TextAnswer* text_pieces(const Tokenizer* tokenizer, std::size_t num_ids, std::uint32_t flags) {
+  begin_answer(0);
+  std::string text;
+  for (std::size_t i = 0; i < num_ids; ++i) {
+    const auto piece = tokenizer->decode_piece(room[i], flags & 2, flags & 1, text);
+    if (piece == Tokenizer::Piece::kText) {
+      add_token(text);
+    } else {
+      said->token_bytes.push_back(piece == Tokenizer::Piece::kSkipped ? -1 : -2);
+    }
+  }
+  set_arrays();
+  return end_answer();
+}
+
 // The room has ids. Answer: tokens; empty for an unknown id.
 EMSCRIPTEN_KEEPALIVE const TextAnswer* text_tokens(const Tokenizer* tokenizer, std::size_t num_ids) {
   begin_answer(0);

@@ -312,6 +312,16 @@ Result<std::string> Tokenizer::decode(const std::vector<std::int32_t>& ids, bool
   return text;
 }
 
+Tokenizer::Piece Tokenizer::decode_piece(std::int32_t id, bool is_first, bool skip_special_tokens, std::string& text) const {
+  const std::optional<std::string_view> token = parts_->id_to_token(id);
+  if (!token || (skip_special_tokens && parts_->is_special(id, *token))) return Piece::kSkipped;
+  const TokenDecoder* by_token = parts_->decoder ? parts_->decoder->by_token() : nullptr;
+  if (!by_token || token->size() > kMostPieceBytes) return Piece::kNotAlone;
+  text.resize(token->size() + 1);
+  text.resize(static_cast<std::size_t>(by_token->write(*token, is_first, text.data()) - text.data()));
+  return is_utf8(text) ? Piece::kText : Piece::kNotAlone;  // of a part of a character, end() makes something else
+}
+
 Result<std::string> Tokenizer::tokens_to_string(std::vector<std::string> tokens) const {
   std::size_t size = 0;
   for (const std::string& token : tokens) size += token.size() + 1;

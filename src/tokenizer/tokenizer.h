@@ -55,6 +55,12 @@ class Tokenizer {
   // An OutOfMemoryError if the text has more than 2^28 bytes, as that of a decoder that replaces little by much.
   Result<std::string> decode(const std::vector<std::int32_t>& ids, bool skip_special_tokens, bool clean_up_spaces) const;
 
+  // What one token adds to a decoded text before spaces are cleaned up, where that depends on nothing but whether it is the first.
+  enum class Piece { kText, kSkipped, kNotAlone };
+  // text: receives what a kText token adds. A token of more than kMostPieceBytes is kNotAlone.
+  static constexpr std::size_t kMostPieceBytes = 64;
+  Piece decode_piece(std::int32_t id, bool is_first, bool skip_special_tokens, std::string& text) const;
+
   // Converts tokens' strings to text: transformers' convert_tokens_to_string.
   Result<std::string> tokens_to_string(std::vector<std::string> tokens) const;
 

@@ -41,10 +41,17 @@ export interface SeamEncodeOptions {
   arrays?: number;
 }
 
+export type Piece = string | null | undefined;
+
 /** Calls that text_calls.ts adds to a handle. */
 export interface TextCalls {
   encode(texts: readonly string[], pairs: readonly string[] | undefined, options: SeamEncodeOptions): EncodeAnswer;
   decode(ids: ArrayLike<number>, skipSpecialTokens: boolean, cleanUpSpaces: boolean): Answer & { text: string };
+  /**
+   * What each token adds to a decoded text; null for one that is skipped, undefined where other tokens matter. flags: 1 skips special
+   * tokens, 2: they are the first of their texts.
+   */
+  decode_pieces(ids: ArrayLike<number>, flags: number): Answer & { pieces: Piece[] };
   ids_to_tokens(ids: ArrayLike<number>): Answer & { tokens: string[] };
 }
 

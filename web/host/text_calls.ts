@@ -16,6 +16,7 @@ interface Exports {
   ): number;
   text_decode(tokenizer: number, ids: number, flags: number): number;
   text_tokens(tokenizer: number, ids: number): number;
+  text_pieces(tokenizer: number, ids: number, flags: number): number;
 }
 
 /** The optional arrays of an EncodeAnswer, as in FlatEncodings::Wanted. */
@@ -55,7 +56,7 @@ export function withTextCalls<Handle extends { tokenizer(): number }>(
   handle: Handle,
   room = new Room(instance),
 ): Handle & TextCalls {
-  const { text_encode, text_decode, text_tokens } = instance.exports as unknown as Exports;
+  const { text_encode, text_decode, text_tokens, text_pieces } = instance.exports as unknown as Exports;
   let own = 0;
   const tokenizer = () => (own ||= handle.tokenizer() >>> 0);
 
@@ -63,9 +64,11 @@ export function withTextCalls<Handle extends { tokenizer(): number }>(
   const word = (at: number): number => (room.words[at] as number) >>> 0;
   const numbers = (at: number, each = 1): Int32Array => room.numbers(word(at), each * word(at + 1));
   const text = (at: number): string => room.string(word(at + kText), word(at + kText + 1));
-  const tokens = (at: number): string[] => {
+  const tokens = <T = string>(at: number, without?: (length: number) => T): (string | T)[] => {
     let begin = word(at + kText);
-    return Array.from(numbers(at + kTokens), (length) => room.string((begin += length) - length, length));
+    return Array.from(numbers(at + kTokens), (length) =>
+      length < 0 ? without!(length) : room.string((begin += length) - length, length),
+    );
   };
 
   /** The answer, or an error in its place. */
@@ -106,6 +109,11 @@ export function withTextCalls<Handle extends { tokenizer(): number }>(
       room.writeIds(ids);
       const address = text_decode(tokenizer(), ids.length, (skipSpecialTokens ? 1 : 0) | (cleanUpSpaces ? 2 : 0));
       return answer(address, (at) => ({ code: 0, message: '', text: text(at) }));
+    },
+    decode_pieces(ids: ArrayLike<number>, flags: number) {
+      room.writeIds(ids);
+      const without = (length: number) => (length === -1 ? null : undefined);
+      return answer(text_pieces(tokenizer(), ids.length, flags), (at) => ({ code: 0, message: '', pieces: tokens(at, without) }));
     },
     ids_to_tokens(ids: ArrayLike<number>) {
       room.writeIds(ids);

@@ -7,6 +7,7 @@ import { readJson, type NamedBytes } from '../source/model_files.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import type { Answer, EncodeAnswer, SeamTokenizer } from '../host/seam.js';
 import { kArrays } from '../host/text_calls.js';
+import { Pieces } from './pieces.js';
 import { Tensor } from '../core/tensor.js';
 import { checkTexts } from '../core/texts.js';
 import { kSpecialTokens, readTokenizerConfig, specialTokens, type NamedTokens, type SpecialToken, type TokenizerConfig } from './config.js'; // prettier-ignore
@@ -300,11 +301,18 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     return typeof tokens === 'string' ? tokensToIds([tokens])[0] : tokensToIds(tokens);
   };
 
+  let pieces: Pieces | undefined;
   const decode = (ids: TokenIds, options?: DecodeOptions | null): string => {
     checkOptions('decode', options, kDecodeRules);
     const list = toIds('decode', ids);
     const clean = options?.clean_up_tokenization_spaces ?? config.clean_up_tokenization_spaces;
-    return host.call((handle) => handle.decode(list, options?.skip_special_tokens ?? false, clean)).text;
+    const skip = options?.skip_special_tokens ?? false;
+    const whole = (handle: Handle) => {
+      pieces ??= new Pieces((some, flags) => handle.decode_pieces(some, flags).pieces);
+      const text = pieces.join(list, skip, clean);
+      return text === undefined ? handle.decode(list, skip, clean) : { code: 0, message: '', text };
+    };
+    return host.call(whole).text;
   };
 
   const counts = (texts: readonly string[], { add_special_tokens, split_special_tokens }: CountOptions): Int32Array => {
@@ -355,6 +363,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     host.load?.(changed);
     files.splice(0, files.length, ...changed);
     vocab = undefined;
+    pieces = undefined;
     Object.assign(call, ({ vocab_size } = describeIt()));
   };
   const saving = { files, config, special, templates: chats.templates, reload: host.load && reload };

@@ -33,6 +33,42 @@ TEST(Decode, WithoutCleanUpLeavesTheSpaces) {
   EXPECT_EQ(tokenizer.decode({4, 1, 2}, false, true).value(), "it do not");
 }
 
+// What the pieces of these ids say, or "?" for one that is not alone.
+std::string join_pieces(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids, bool skip_special_tokens) {
+  std::string all, text;
+  bool is_first = true;
+  for (const std::int32_t id : ids) {
+    const auto piece = tokenizer.decode_piece(id, is_first, skip_special_tokens, text);
+    if (piece == Tokenizer::Piece::kSkipped) continue;
+    all += piece == Tokenizer::Piece::kText ? text : "?";
+    is_first = false;
+  }
+  return all;
+}
+
+TEST(Decode, JoinsThePiecesOfTokens) {
+  TinyTokenizer tiny = tiny_with_decoder(test::kWordPieceDecoder);
+  tiny.added = {test::added_token_json("[SEP]", {"special"})};
+  const Tokenizer words = make(tiny);
+  const std::vector<std::int32_t> ids = {12, 3, 99, 1, 4, 3, 12, 5, 6, 8, 7, 10, 11, -1};
+  for (const bool skip : {false, true}) EXPECT_EQ(join_pieces(words, ids, skip), words.decode(ids, skip, false).value());
+  EXPECT_EQ(join_pieces(words, {3, 3}, false), "##eded");
+
+  tiny = tiny_with_decoder(R"({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"})");
+  tiny.vocab = {"[UNK]", "▁", "▁do", "▁▁not▁", std::string(64, 'x'), std::string(65, 'x')};
+  const Tokenizer marks = make(tiny);
+  for (const std::vector<std::int32_t>& some : {std::vector{1, 2, 3, 2}, {2, 1, 1}, {3, 3}, {4, 4}, {}})
+    EXPECT_EQ(join_pieces(marks, some, false), marks.decode(some, false, false).value());
+  EXPECT_EQ(join_pieces(marks, {2, 5, 2}, false), "do? do");
+
+  tiny = tiny_with_decoder(R"({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true})");
+  tiny.vocab = {"[UNK]", "a", "Ã", "©", "Ã©"};
+  EXPECT_EQ(join_pieces(make(tiny), {1, 4, 2, 3}, false), "a\u00E9??");  // the bytes C3 A9 together and apart
+
+  EXPECT_EQ(join_pieces(make(tiny_with_decoder("null")), {4, 7}, false), "??");
+  EXPECT_EQ(join_pieces(make(tiny_with_decoder(R"({"type": "Fuse"})")), {4, 7}, false), "??");
+}
+
 TEST(Decode, WithoutADecoderPutsSpacesBetweenTokens) {
   const Tokenizer tokenizer = make(tiny_with_decoder("null"));
   EXPECT_EQ(tokenizer.decode({4, 3, 7}, false, false).value(), "it ##ed .");

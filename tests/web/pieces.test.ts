@@ -1,0 +1,82 @@
+// Texts of ids from decoded tokens that are kept as strings (web/tokenizer/pieces.ts), against the same from WebAssembly.
+import { AutoTokenizer, type Tokenizer } from 'wattn';
+import { expectError, readJson, tiny } from './support.js';
+
+/** No tokenizer has it, and it is too large to be kept: a text with it comes from WebAssembly. */
+const kNoId = 2 ** 31 - 1;
+
+/** A sequence of numbers below `most`, the same in each run. */
+function numbers(count: number, most: number): number[] {
+  let state = 1;
+  return Array.from({ length: count }, () => (state = (state * 48271) % 2147483647) % most);
+}
+
+function sameTexts(tokenizer: Tokenizer, rows: readonly number[][]): void {
+  for (const skip_special_tokens of [false, true]) {
+    for (const clean_up_tokenization_spaces of [false, true]) {
+      const options = { skip_special_tokens, clean_up_tokenization_spaces };
+      for (const ids of rows) {
+        const expected = tokenizer.decode([...ids, kNoId], options);
+        expect(tokenizer.decode(ids, options)).toBe(expected);
+        expect(tokenizer.decode(ids, options)).toBe(expected);
+      }
+    }
+  }
+}
+
+const filesWith = (tokenizer: object) => new Map([['tokenizer.json', new TextEncoder().encode(JSON.stringify(tokenizer))]]);
+
+/** Words of so many ids, in marks of Metaspace. */
+const wordsOf = (count: number) =>
+  filesWith({
+    version: '1.0',
+    added_tokens: [{ id: 0, content: '<s>', special: true, single_word: false, lstrip: false, rstrip: false, normalized: false }],
+    normalizer: null,
+    pre_tokenizer: { type: 'Metaspace', replacement: '▁', prepend_scheme: 'always', split: true },
+    post_processor: null,
+    decoder: { type: 'Metaspace', replacement: '▁', prepend_scheme: 'always', split: true },
+    model: {
+      type: 'WordLevel',
+      unk_token: '<s>',
+      vocab: Object.fromEntries(Array.from({ length: count }, (_, i) => [i === 0 ? '<s>' : `▁${i}${i % 7 ? '' : ' .'}`, i])),
+    },
+  });
+
+describe('decode', () => {
+  it('gives the texts of WebAssembly with every decoder', async () => {
+    const cases = readJson('tokenizers', 'components.json') as { tokenizer: object }[];
+    expect(cases.length).toBeGreaterThan(50);
+    for (const { tokenizer: file } of cases) {
+      const tokenizer = await AutoTokenizer.from_pretrained(filesWith(file));
+      const ids = numbers(120, tokenizer.vocab_size + 2);
+      sameTexts(tokenizer, [...Array.from({ length: 12 }, (_, i) => ids.slice(10 * i, 10 * i + 10)), ids, []]);
+      await tokenizer.dispose();
+    }
+  });
+
+  it('keeps apart ids that fall on one place', async () => {
+    const tokenizer = await AutoTokenizer.from_pretrained(wordsOf(70_000));
+    const k = 2 ** 15;
+    expect(tokenizer.decode([4, 4 + k, 4, 4 + 2 * k, 4 + k, 0, 4])).toBe(`4 ${4 + k} 4 ${4 + 2 * k} ${4 + k}<s> 4`);
+    const ids = numbers(3000, 70_000);
+    sameTexts(tokenizer, [
+      ids,
+      ids.slice(0, 30),
+      ...[1, 2, 3].map((flags) => [9, 9 ^ (flags << 13), 9, 9 ^ (flags << 13)]), // a first token, and the place of a later one
+      Array.from({ length: 40 }, (_, i) => 7 + (i % 2) * k), // too many that push each other out
+      [0, 0, 14, 0, 21],
+    ]);
+    await tokenizer.dispose();
+  });
+
+  it('forgets the texts of a vocabulary that has changed, and ends with its tokenizer', async () => {
+    const tokenizer = await AutoTokenizer.from_pretrained(tiny);
+    const size = tokenizer.vocab_size;
+    const [a] = tokenizer.encode('a', { add_special_tokens: false }) as [number];
+    expect(tokenizer.decode([a, size, a])).toBe('a a');
+    tokenizer.add_tokens(['newword']);
+    expect(tokenizer.decode([a, size, a])).toBe('a newword a');
+    await tokenizer.dispose();
+    await expectError(() => tokenizer.decode([a]), 'StateError', /this tokenizer was disposed/);
+  });
+});
