@@ -62,7 +62,8 @@ inline void set_number(val& out, const char* key, std::int64_t number) { out.set
 
 // The bytes of a Uint8Array.
 inline void copy_bytes(const val& bytes, std::string& out) {
-  out.resize(bytes["length"].as<std::size_t>());
+  // libc++'s resize() without zeros: unoptimised code, as all is before the first vector, writes those byte by byte.
+  out.__resize_default_init(bytes["length"].as<std::size_t>());
   val(typed_memory_view(out.size(), reinterpret_cast<unsigned char*>(out.data()))).call<void>("set", bytes);
 }
 
