@@ -7,6 +7,8 @@ import { cache, env, pipeline } from 'wattn';
 import { id, kPiece, longFiles, RangeHub } from './range_hub.js';
 import { expectError, filesOf, root, tiny, turn, until } from './support.js';
 
+const kLongAgo = new Date(Date.now() - 600_000);
+
 describe('the cache', () => {
   const before = { ...env };
   let folder = '';
@@ -182,14 +184,28 @@ describe('the cache', () => {
     await watching;
   });
 
+  it('takes no lock that it holds for one that was left, however late it touches it', async () => {
+    let second: Promise<number[]> | undefined;
+    hub.between = async () => {
+      if (second) return;
+      const [lock] = locks() as [string];
+      utimesSync(lock, kLongAgo, kLongAgo);
+      second = vectors();
+      await until(() => !existsSync(lock) || statSync(lock).mtime > kLongAgo);
+      expect(existsSync(lock)).toBe(true);
+    };
+    expect(await vectors()).toEqual(expected);
+    expect(await second).toEqual(expected);
+    expect(hub.weights().length).toBe(1);
+  });
+
   it('takes over from a process that ended in the middle, and from one whose machine did', async () => {
     await vectors();
     const lock = `${weightsFolder()}.lock`;
     const { pid } = spawnSync(process.execPath, ['--version']);
-    const longAgo = new Date(Date.now() - 60_000);
     for (const [holder, touched] of [
       [String(pid), new Date()],
-      ['', longAgo],
+      ['', kLongAgo],
     ] as const) {
       rmSync(weightsFolder(), { recursive: true });
       writeFileSync(lock, holder);

@@ -111,11 +111,14 @@ function defaultCacheFolder(): string {
 }
 
 // The holder of a lock file touches it at the first interval; untouched for the second, it is stale. On the same machine, a dead process
-// id in the file shows that sooner.
+// id in the file shows that sooner. The second is long, because a process cannot touch anything while a long call keeps it busy.
 const kTouchMs = 2000;
-const kStaleMs = 10_000;
+const kStaleMs = 60_000;
+/** Those that this thread holds, never stale however late they are touched. */
+const heldLocks = new Set<string>();
 
 async function isStale(path: string): Promise<boolean> {
+  if (heldLocks.has(path)) return false;
   try {
     const [{ mtimeMs }, holder] = await Promise.all([stat(path), readFile(path, 'utf8')]);
     if (Date.now() - mtimeMs > kStaleMs) return true;
@@ -137,11 +140,10 @@ export async function tryLockFile(path: string): Promise<(() => void) | undefine
   }
   const touching = setInterval(() => void utimes(path, new Date(), new Date()).catch(() => {}), kTouchMs);
   touching.unref();
-  let held = true;
+  heldLocks.add(path);
   return () => {
     clearInterval(touching);
-    if (held) rmSync(path, { force: true });
-    held = false;
+    if (heldLocks.delete(path)) rmSync(path, { force: true });
   };
 }
 
