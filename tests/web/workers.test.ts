@@ -171,7 +171,7 @@ describe('worker', () => {
 
   it('that ends while another one loads, or for want of memory, rejects the load', () => {
     const [first] = linesOf(
-      dying('', { worker: true }, 'resourceLimits: { maxOldGenerationSizeMb: 1, maxYoungGenerationSizeMb: 1 }'),
+      dying('', { worker: true }, 'resourceLimits: { maxOldGenerationSizeMb: 4, maxYoungGenerationSizeMb: 1 }'),
     );
     expect(first).toMatch(/^true StateError: worker: failed: .*memory/);
     const gone = linesOf(
