@@ -163,7 +163,7 @@ describe('wattn inspect', () => {
   it('takes a GGUF file, as the model in the package is', async () => {
     const [json] = linesOf(await wattn(['inspect', '--json']));
     const size = statSync(join(root, 'models/default/wattn-default.gguf')).size;
-    expect(json).toMatchObject({ parameters: 6665344, bytes: { stored: { GGUF: size } }, files: { 'wattn-default.gguf': size } });
+    expect(json).toMatchObject({ parameters: 6661504, bytes: { stored: { GGUF: size } }, files: { 'wattn-default.gguf': size } });
   });
 });
 

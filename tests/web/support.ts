@@ -186,3 +186,10 @@ export function madeMemories(): WebAssembly.Memory[] {
   });
   return made;
 }
+
+/** How a GGUF file has its token types: GGML's type 0 is float32. llama.cpp adds a row of them, and ends the process where they are of another. */
+export function typeOfTokenTypes(gguf: Buffer): { dimensions: number; type: number } {
+  const name = 'token_types.weight';
+  const at = gguf.indexOf(name) + name.length; // then: how many dimensions, [width, types] of 8 bytes each, type
+  return { dimensions: gguf.readUInt32LE(at), type: gguf.readUInt32LE(at + 20) };
+}

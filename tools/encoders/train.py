@@ -48,7 +48,7 @@ class Recipe:
 
 RECIPES = {
     "base": Recipe(15900, "", (0, 1, 2, 3, 4, 5), 1536, (), 160, 4096, 450, 0, None, 2e-4),
-    "default": Recipe(6600, EMOJI, (0, 2, 3, 5), 448, (1, 3, 4, 6), 128, 2048, 1800, 1400, 1200, 5e-4),
+    "default": Recipe(6590, EMOJI, (0, 2, 3, 5), 448, (1, 3, 4, 6), 128, 2048, 1800, 1400, 1200, 5e-4),
 }
 FEELINGS = 256  # texts a step
 FEELING = 0.8  # the weight of their loss
@@ -84,10 +84,18 @@ def distance_of_states(mine, my_words, goal, goal_words):
     return (a - b)[both].square().sum() / b[both].square().sum()
 
 
-def begin_from(student, kept, other):
-    """Begins with what another run of the same recipe learned: all but the rows of pieces that it had not, which are the teacher's."""
-    had = json.loads((Path(other) / "pieces.json").read_text())
-    state = torch.load(Path(other) / "checkpoint.pt")["model"]
+def mean_of(runs):
+    """The mean of what runs learned, where each began with the one before it: their scales are the same (as in Wortsman et al. 2022, arXiv 2203.05482)."""
+    states = [torch.load(run / "checkpoint.pt")["model"] for run in runs]
+    assert all(torch.equal(state[name], states[0][name]) for state in states for name in state if name.endswith("scale")), "runs of other scales"
+    return {name: sum(state[name] for state in states) / len(states) for name in states[0]}
+
+
+def begin_from(student, kept, runs):
+    """Begins with what other runs of the same recipe learned, in the mean: all but the rows of pieces that they had not, which are the teacher's."""
+    had, *others = [json.loads((run / "pieces.json").read_text()) for run in runs]
+    assert all(pieces == had for pieces in others), "runs of other pieces"
+    state = mean_of(runs)
     embeddings = student.bert.embeddings.word_embeddings
     table = "bert.embeddings.word_embeddings."
     shape_rounded(student)
@@ -205,7 +213,7 @@ def main():
     p.add_argument("--teacher", required=True, help="the folder of all-MiniLM-L6-v2")
     p.add_argument("--texts", required=True, help="the folder of corpus.txt, for the default model also of feelings.txt")
     p.add_argument("--out", required=True)
-    p.add_argument("--begin", help="the folder of another run to begin with, maybe with other pieces")
+    p.add_argument("--begin", nargs="+", type=Path, help="folders of other runs to begin with the mean of, maybe with other pieces")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--threads", type=int, default=torch.get_num_threads(), help="on a machine with other work, one is faster than two")
     p.add_argument("--steps", type=int)
