@@ -60,10 +60,20 @@ val to_array(const Values& values, const Convert& convert) {
 
 inline void set_number(val& out, const char* key, std::int64_t number) { out.set(key, static_cast<double>(number)); }
 
+// Makes a string this long, without zeros where libc++ can: unoptimised code, as all is before the first vector, writes them byte
+// by byte.
+template <class String>
+void resize_unset(String& out, std::size_t size) {
+  if constexpr (requires { out.__resize_default_init(size); }) {
+    out.__resize_default_init(size);
+  } else {
+    out.resize(size);
+  }
+}
+
 // The bytes of a Uint8Array.
 inline void copy_bytes(const val& bytes, std::string& out) {
-  // libc++'s resize() without zeros: unoptimised code, as all is before the first vector, writes those byte by byte.
-  out.__resize_default_init(bytes["length"].as<std::size_t>());
+  resize_unset(out, bytes["length"].as<std::size_t>());
   val(typed_memory_view(out.size(), reinterpret_cast<unsigned char*>(out.data()))).call<void>("set", bytes);
 }
 
