@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import puppeteer from 'puppeteer-core';
-import { nn, pipeline } from '../../dist/node.js';
+import { cos_sim, nn, pipeline } from '../../dist/node.js';
 import { writeRecord } from './lib/record.mjs';
 import { buildCrate, folderOfRival, installRivals } from '../../tools/lib/rivals.mjs';
 import { checkpoint, median, prepare, root, serve } from './lib/rival.mjs';
@@ -25,7 +25,21 @@ if (!existsSync(packed)) {
   spawnSync(process.execPath, [join(root, 'dist/cli.js'), ...how], { stdio: 'inherit' });
 }
 
-/** In the page: medians of both, and the cosine of their vectors. */
+/** Milliseconds of each engine, one after the other in every round, and what each gave last. Pages get it by its source. */
+async function interleaved(engines, rounds, warmUps) {
+  const times = Object.fromEntries(Object.keys(engines).map((name) => [name, []]));
+  const last = {};
+  for (let round = -warmUps; round < rounds; ++round) {
+    for (const [name, run] of Object.entries(engines)) {
+      const start = performance.now();
+      last[name] = await run();
+      if (round >= 0) times[name].push(performance.now() - start);
+    }
+  }
+  return { times, last };
+}
+
+/** In the page: the times of both, and their vectors. */
 async function embedOnce(text, rounds) {
   const { Wllama } = await import('/rivals/@wllama/wllama/esm/index.js');
   const { pipeline } = await import('/wattn/index.js');
@@ -37,18 +51,8 @@ async function embedOnce(text, rounds) {
     'wllama q8_0': async () => (await wllama.createEmbedding({ input: text })).data[0].embedding,
     'wattn q8': async () => (await embed(text)).data,
   };
-  const times = Object.fromEntries(Object.keys(engines).map((name) => [name, []]));
-  const vectors = {};
-  for (let round = -2; round < rounds; ++round) {
-    for (const [name, run] of Object.entries(engines)) {
-      const start = performance.now();
-      vectors[name] = await run();
-      if (round >= 0) times[name].push(performance.now() - start);
-    }
-  }
-  const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
-  const [theirs, own] = Object.values(vectors);
-  return { times, cosine: dot(theirs, own) / Math.sqrt(dot(theirs, theirs) * dot(own, own)) };
+  const { times, last } = await globalThis.interleaved(engines, rounds, 2);
+  return { times, vectors: Object.values(last).map((vector) => [...vector]) };
 }
 
 const rows = [];
@@ -68,8 +72,9 @@ if (existsSync(chromium)) {
   const page = await browser.newPage();
   await page.goto(server.url);
   try {
-    const { times, cosine } = await page.evaluate(embedOnce, kText, rounds);
-    console.log(`wllama's vector and wattn's have cosine ${cosine.toFixed(5)}`);
+    await page.evaluate(`globalThis.interleaved = ${interleaved}`);
+    const { times, vectors } = await page.evaluate(embedOnce, kText, rounds);
+    console.log(`wllama's vector and wattn's have cosine ${cos_sim(...vectors).toFixed(5)}`);
     add('one embedding, Chromium', times, 'wattn q8');
   } catch (error) {
     console.log(`wllama cannot: ${String(error?.message ?? error).split('\n')[0]}`);
@@ -97,14 +102,7 @@ const products = {
   },
   'wattn nn': async () => left.matmul(right),
 };
-const times = Object.fromEntries(Object.keys(products).map((name) => [name, []]));
-for (let round = -20; round < 5 * rounds; ++round) {
-  for (const [name, run] of Object.entries(products)) {
-    const start = performance.now();
-    await run();
-    if (round >= 0) times[name].push(performance.now() - start);
-  }
-}
+const { times } = await interleaved(products, 5 * rounds, 20);
 add('a product of 128 x 384 by 384 x 1536, Node', times, 'wattn nn');
 
 // wasmicro has no package of npm, and its own exports need a tool beside cargo: these are ours.
@@ -161,20 +159,8 @@ if (crate) {
     },
     'wattn f32': async () => (await own(kText)).data,
   };
-  const times = Object.fromEntries(Object.keys(engines).map((name) => [name, []]));
-  const vectors = {};
-  for (let round = -2; round < rounds; ++round) {
-    for (const [name, run] of Object.entries(engines)) {
-      const start = performance.now();
-      vectors[name] = await run();
-      if (round >= 0) times[name].push(performance.now() - start);
-    }
-  }
-  const dot = (one, other) => one.reduce((sum, value, i) => sum + value * other[i], 0);
-  const [theirs, ours] = Object.values(vectors);
-  console.log(
-    `wasmicro's vector and wattn's have cosine ${(dot(theirs, ours) / Math.sqrt(dot(theirs, theirs) * dot(ours, ours))).toFixed(5)}`,
-  );
+  const { times, last } = await interleaved(engines, rounds, 2);
+  console.log(`wasmicro's vector and wattn's have cosine ${cos_sim(...Object.values(last)).toFixed(5)}`);
   add('one embedding, Node', times, 'wattn f32');
 } else console.log('skipped: wasmicro, as no cargo builds for wasm32-unknown-unknown here');
 console.table(rows);
