@@ -73,7 +73,7 @@ By the scripts in wattn's `tools/encoders` (README there). The pieces that stay 
 below, each source counting alike. Matrices were rounded to GGUF's q4_0 by GPTQ (Frantar et al. 2022), then trained with the rounding in the loop: the gradient passes
 straight through, the scales of the blocks stay. The loss is 1 - cosine to the teacher's vector plus the squared difference of all cosines within a step. There were
 450 steps of at most 4,096 tokens with 15,360 pieces chosen by their plain counts (STS-B dev 0.853), then {report['steps']:,} with the {report['pieces']:,} of now (0.857): the choice between the two
-vocabularies was made on STS-B dev. Positions are q8_0, and so were token types, which are written as float32. It took about an hour and a half on one CPU core. Versions: {', '.join(f'{k} {v}' for k, v in report['versions'].items())}.
+vocabularies was made on STS-B dev. Positions were rounded to q8_0, and token types too, which the file has as float32. It took about an hour and a half on one CPU core. Versions: {', '.join(f'{k} {v}' for k, v in report['versions'].items())}.
 
 Texts that share 40 consecutive letters with an evaluation text, or equal one, were removed: STS-B dev and test, STS 2012-16, SST-2, XQuAD, CISI, MED, and the test texts of
 TREC, HWU64 and SNIPS. No choice was made by a test set, though an earlier state's scores on STS were seen before the second vocabulary
