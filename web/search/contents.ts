@@ -28,6 +28,9 @@ export class Contents {
   owners: (Entry | undefined)[] = [];
   stale = 0;
   private removed = 0;
+  /** The documents that a segment stores, by its number, with others that have left it since. */
+  private readonly written = new Map<number, Entry[]>();
+  private readonly remaining = new Map<number, number>();
   /** [rows] 1: may be found. */
   private living = new Uint8Array(64);
   words: Bm25;
@@ -125,6 +128,9 @@ export class Contents {
     }
     this.living.fill(1, first, first + count);
     this.documents.set(document.id, entry);
+    if (!this.written.has(at)) this.written.set(at, []);
+    this.written.get(at)!.push(entry);
+    this.remaining.set(at, this.livingIn(at) + 1);
   }
 
   remove(id: string): boolean {
@@ -138,7 +144,32 @@ export class Contents {
     this.removed += end - entry.first;
     if (entry.stale) --this.stale;
     this.documents.delete(id);
+    this.remaining.set(entry.at, this.livingIn(entry.at) - 1);
     return true;
+  }
+
+  /** How many documents a segment stores that have not been replaced or removed. at: its number. */
+  livingIn(at: number): number {
+    return this.remaining.get(at) ?? 0;
+  }
+
+  /** The documents that some segments store. */
+  writtenIn(from: number, to: number): Entry[] {
+    const numbers = [...this.written.keys()].filter((at) => at >= from && at <= to).sort((a, b) => a - b);
+    return numbers.flatMap((at) => this.written.get(at)!.filter((entry) => this.documents.get(entry.document.id) === entry));
+  }
+
+  /** Takes some segments for one. */
+  join(from: number, to: number): void {
+    const entries = this.writtenIn(from, to);
+    for (const at of this.written.keys()) {
+      if (at < from || at > to) continue;
+      this.written.delete(at);
+      this.remaining.delete(at);
+    }
+    for (const entry of entries) entry.at = to;
+    this.written.set(to, entries);
+    this.remaining.set(to, entries.length);
   }
 
   /** Gives removed rows back if they are many. Rows get other numbers, and the words are read again. */

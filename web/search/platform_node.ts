@@ -1,54 +1,118 @@
 // The store of Node, used instead of platform.ts: a folder for each index, a file for each segment.
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { link, mkdir, open, readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { InputError } from '../core/errors.js';
 import { pause } from '../core/signal.js';
-import { codeOf, tryLockFile } from '../source/platform_node.js';
-import { memoryStore, type SegmentStore } from './stores.js';
+import { codeOf, tryLockFile } from '../source/lock_file.js';
+import { folderOf, indexOf } from './names.js';
+import { isOwn } from './segment_log.js';
+import { guarded, kLockName, memoryStore, type SegmentStore } from './stores.js';
 
-const kPollMs = 50;
+const kPollMs = 20;
 
-/** The store of an index. kind: see `IndexOptions.store`. */
-export async function openStore(name: string, kind = '.'): Promise<SegmentStore> {
-  if (kind === 'memory') return memoryStore();
-  if (kind === 'opfs' || kind === 'indexeddb') {
-    throw new InputError(`Index: option 'store': expected a folder's path or 'memory', found '${kind}', which only pages have`);
-  }
-  const folder = join(resolve(kind), encodeURIComponent(name));
-  const missing = (error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
-  };
+function rootOf(kind: string): string {
+  if (kind !== 'opfs' && kind !== 'indexeddb') return resolve(kind);
+  throw new InputError(`Index: option 'store': expected a folder's path or 'memory', found '${kind}', which only pages have`);
+}
+
+/** Undefined for a file that is not there. */
+const missing = (error: unknown) => {
+  if (codeOf(error) === 'ENOENT') return undefined;
+  throw error;
+};
+
+/** Makes what was added, renamed or removed in a folder outlast a loss of power. Some systems do that by themselves, and know no such call. */
+async function syncFolder(folder: string): Promise<void> {
+  let file;
   try {
-    await mkdir(folder, { recursive: true });
-  } catch (cause) {
-    throw new InputError(`Index: '${name}' cannot be kept in ${folder}: ${codeOf(cause)}`, { cause });
+    file = await open(folder, 'r');
+    await file.sync();
+  } catch (error) {
+    if (!['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP', 'ENOSYS'].includes(codeOf(error))) throw error;
+  } finally {
+    await file?.close();
   }
+}
+
+/** Makes a folder, and makes it stay. */
+async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true });
+  if (first === undefined) return;
+  for (let made = folder; ; made = dirname(made)) {
+    await syncFolder(dirname(made));
+    if (made === first || made === dirname(made)) return;
+  }
+}
+
+async function writeNew(path: string, bytes: Uint8Array): Promise<number> {
+  const file = await open(path, 'wx');
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+    return (await file.stat()).ino;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Errors of `link` that are not about hard links. All others say that there are none here (FAT, some network folders, Android). */
+const kNotOfLinks = ['EEXIST', 'ENOENT', 'ENOSPC', 'EDQUOT', 'EIO', 'EROFS'];
+
+/** Writes under the very name, which must not be there. A reader knows by its length whether it is whole. */
+async function addInPlace(path: string, bytes: Uint8Array): Promise<boolean> {
+  let own: number;
+  try {
+    own = await writeNew(path, bytes);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    await rm(path, { force: true }).catch(() => {});
+    throw error;
+  }
+  return (await stat(path).catch(missing))?.ino === own; // else another writer took it for one that was not ended
+}
+
+function folderStore(folder: string): SegmentStore {
+  const at = (name: string) => join(folder, name);
   return {
     kind: folder,
-    list: async () => ((await readdir(folder).catch(missing)) ?? []).filter((file) => !file.includes('.')),
-    read: (segment) => readFile(join(folder, segment)).catch(missing),
-    async write(segment, bytes) {
-      const made = join(folder, `${segment}.${process.pid}`);
+    list: async () => (await readdir(folder).catch(missing)) ?? [],
+    read: (name) => readFile(at(name)).catch(missing),
+    async add(name, bytes) {
+      const aside = at(`${name}.${globalThis.crypto.randomUUID().replace(/-/g, '')}.part`);
+      let isNew = true;
       try {
-        const file = await open(made, 'w');
-        try {
-          await file.writeFile(bytes);
-          await file.sync();
-        } finally {
-          await file.close();
-        }
-        await rename(made, join(folder, segment)); // atomic
+        await writeNew(aside, bytes);
+        await link(aside, at(name)); // fails if there is one
       } catch (error) {
-        await rm(made, { force: true }).catch(() => {});
-        throw error;
+        const code = codeOf(error);
+        isNew = code !== 'EEXIST' && code !== 'ENOENT'; // ENOENT: swept by one who took this lock for a stale one
+        if (isNew && (error as { syscall?: unknown }).syscall === 'link' && !kNotOfLinks.includes(code)) {
+          isNew = await addInPlace(at(name), bytes);
+        } else if (isNew) throw error;
+      } finally {
+        await rm(aside, { force: true }).catch(() => {});
+      }
+      if (isNew) await syncFolder(folder);
+      return isNew;
+    },
+    async patch(name, begin, bytes) {
+      const file = await open(at(name), 'r+');
+      try {
+        await file.write(bytes, 0, bytes.length, begin);
+        await file.sync();
+      } finally {
+        await file.close();
       }
     },
-    remove: (segment) => rm(join(folder, segment), { force: true }),
+    remove: (name) => rm(at(name), { force: true }),
     async alone(run, signal) {
-      await mkdir(folder, { recursive: true });
       let release: (() => void) | undefined;
-      while (!(release = await tryLockFile(join(folder, 'writer.lock')))) await pause(kPollMs, signal);
+      for (;;) {
+        await makeFolder(folder);
+        release = await tryLockFile(at(kLockName)).catch(missing); // another may have removed the empty folder
+        if (release) break;
+        await pause(kPollMs * (0.5 + Math.random()), signal);
+      }
       try {
         return await run();
       } finally {
@@ -56,6 +120,41 @@ export async function openStore(name: string, kind = '.'): Promise<SegmentStore>
       }
     },
     hasNews: () => true, // asking for the list costs less than following the folder
+    leave: () => rmdir(folder).catch(() => {}), // only if it is empty
     close: () => {},
   };
+}
+
+/** The store of an index. kind: see `IndexOptions.store`. Makes nothing before something is written. */
+export async function openStore(name: string, kind = '.'): Promise<SegmentStore> {
+  if (kind === 'memory') return memoryStore();
+  const folder = join(rootOf(kind), folderOf(name));
+  let files: string[];
+  try {
+    files = (await readdir(folder).catch(missing)) ?? [];
+  } catch (cause) {
+    throw new InputError(`Index: '${name}' cannot be kept in ${folder}: ${codeOf(cause)}`, { cause });
+  }
+  const others = files.filter((file) => !file.startsWith('.'));
+  if (others.length > 0 && !files.some(isOwn)) {
+    throw new InputError(
+      `Index: '${name}' cannot be kept in ${folder}: expected a folder of an index, found one with '${others[0]}'`,
+    );
+  }
+  return guarded(name, folderStore(folder));
+}
+
+/** The names of the indexes that are kept somewhere. */
+export async function listIndexes(kind = '.'): Promise<{ name: string; store: string }[]> {
+  if (kind === 'memory') return [];
+  const root = rootOf(kind);
+  const found: { name: string; store: string }[] = [];
+  for (const entry of (await readdir(root, { withFileTypes: true }).catch(missing)) ?? []) {
+    const name = entry.isDirectory() ? indexOf(entry.name) : undefined;
+    if (name === undefined) continue;
+    const folder = join(root, entry.name);
+    const files = await readdir(folder).catch(() => []); // not ours to read
+    if (files.some(isOwn)) found.push({ name, store: folder });
+  }
+  return found;
 }

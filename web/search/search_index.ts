@@ -1,6 +1,6 @@
 // Index: documents found by their words and their meaning, kept where the page or the program keeps its data.
 import { disposable } from '../core/disposable.js';
-import { describe, InputError, StateError } from '../core/errors.js';
+import { describe, InputError, ModelFormatError, StateError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { Breather, throwIfAborted } from '../core/signal.js';
 import { concat, itemsOf } from '../core/texts.js';
@@ -8,15 +8,17 @@ import { Bm25 } from './bm25.js';
 import { Contents } from './contents.js';
 import { Embedder, isSameModel } from './embedder.js';
 import { candidates, isAbove, reranked, toHits } from './find.js';
+import { checkName } from './names.js';
 import { openStore } from './platform.js';
 import { Progress } from './progress.js';
-import { coveredBy, newIndex, readSegments, textOf, toMerge, type Kept } from './segment_log.js';
+import { SegmentLog } from './segment_log.js';
 import {
   Damage,
   decodeSegments,
   encodeSegment,
   rowsOf,
   storedRowBytes,
+  type DecodedSegment,
   type Segment,
   type StoredDocument,
   type VectorModel,
@@ -72,8 +74,13 @@ const kMostChars = 200_000;
 const kPortionMs = 400;
 const kMostDocuments = 256;
 const kExportDocuments = 4096;
+/** Other writers that may be faster than a write before it fails. */
+const kTries = 100;
 
 const never = new AbortController().signal;
+
+/** What an index is called in messages. */
+export const placeOf = (name: string, store: SegmentStore): string => `Index: '${name}' in ${store.kind}`;
 
 /** A document as it comes back from the store. */
 function checkDocument(value: unknown, place: string): IndexDocument {
@@ -113,8 +120,7 @@ function toFilter(filter: Filter | null | undefined): ((document: IndexDocument)
 
 /** An open index; see `Index` in open.ts. */
 export class Index {
-  private readonly kept: Kept[] = [];
-  private id: string | undefined;
+  private readonly log: SegmentLog;
   private queue: Promise<unknown> = Promise.resolve();
   private isOpen = true;
   private catching: Progress<AddProgress, AddResult> | undefined;
@@ -126,13 +132,13 @@ export class Index {
     private readonly embedder: Embedder | undefined,
     private readonly options: IndexOptions,
     private contents: Contents,
-  ) {}
+  ) {
+    this.log = new SegmentLog(placeOf(name, store), store);
+  }
 
   static async open(name: string, options: IndexOptions = {}): Promise<Index> {
     const where = 'Index.open';
-    if (typeof name !== 'string' || name === '' || name.length > 200) {
-      throw new InputError(`${where}: expected a name of 1 to 200 characters, found ${describe(name)}`);
-    }
+    checkName(where, name);
     checkOptions(where, options, kOpenRules);
     const { chunk, words, embed } = options ?? {};
     if (typeof chunk !== 'function' && chunk !== false) checkOptions(`${where}: option 'chunk'`, chunk, kChunkRules);
@@ -151,16 +157,6 @@ export class Index {
       index.release();
       throw error;
     }
-  }
-
-  static async delete(name: string, options: Pick<IndexOptions, 'store'> = {}): Promise<void> {
-    checkOptions('Index.delete', options, { store: 'string' });
-    const store = await openStore(name, options?.store ?? undefined);
-    // The first write first: without it, the others are an index no longer.
-    await store.alone(async () => {
-      for (const segment of (await store.list()).sort()) await store.remove(segment);
-    }, never);
-    store.close();
   }
 
   /** Number of documents. */
@@ -199,7 +195,7 @@ export class Index {
 
   /** Facts about the index: how many documents and chunks, which model, how many bytes. */
   info(): IndexInfo {
-    const { contents, kept } = this;
+    const { contents } = this;
     return {
       name: this.name,
       store: this.store.kind,
@@ -210,7 +206,7 @@ export class Index {
       model: contents.model?.name,
       stale: contents.model || this.embedder ? contents.stale : 0,
       memory: contents.vectors?.bytes ?? 0,
-      stored: kept.reduce((sum, { bytes }) => sum + bytes, 0),
+      stored: this.log.bytes,
     };
   }
 
@@ -261,10 +257,17 @@ export class Index {
     if (!Array.isArray(list) || list.some((id) => typeof id !== 'string')) {
       throw new InputError(`Index.delete: expected an id or an array of ids, found ${describe(ids)}`);
     }
+    const present = () => [...new Set(list)].filter((id) => this.contents.documents.has(id));
+    await this.alone(() => this.refresh(false));
+    if (present().length === 0) return 0;
     return this.exclusive(async () => {
-      const present = [...new Set(list)].filter((id) => this.contents.documents.has(id));
-      if (present.length > 0) await this.write({ ...this.contents.segment([]), deleted: present });
-      return present.length;
+      let count = 0;
+      await this.write(async () => {
+        const deleted = present();
+        count = deleted.length;
+        return count > 0 ? { ...this.contents.segment([]), deleted } : undefined;
+      });
+      return count;
     }, never);
   }
 
@@ -317,8 +320,10 @@ export class Index {
     await this.alone(() => this.refresh(false));
     const entries = [...this.contents.documents.values()];
     const parts: Uint8Array[] = [];
-    for (let at = 0; at < Math.max(1, entries.length); at += kExportDocuments) {
-      parts.push(await encodeSegment(this.contents.segment(entries.slice(at, at + kExportDocuments))));
+    const count = Math.max(1, Math.ceil(entries.length / kExportDocuments));
+    for (let part = 0; part < count; ++part) {
+      const some = entries.slice(part * kExportDocuments, (part + 1) * kExportDocuments);
+      parts.push((await encodeSegment(this.contents.segment(some), { part, parts: count })).bytes);
     }
     return concat(Uint8Array, parts);
   }
@@ -335,12 +340,14 @@ export class Index {
         ? new Uint8Array(file)
         : undefined;
     if (!bytes || bytes.length === 0) throw new InputError(`${where}: expected the bytes of an index, found ${describe(file)}`);
-    const segments: Segment[] = [];
+    const segments: DecodedSegment[] = [];
     try {
       for await (const segment of decodeSegments(where, bytes)) segments.push(segment);
     } catch (error) {
       if (!(error instanceof Damage)) throw error;
-      throw new InputError(`${where}: the file is damaged: ${error.message}`, { cause: error });
+      throw new ModelFormatError(`${where}: the file is damaged: segment ${segments.length} of it: ${error.message}`, {
+        cause: error,
+      });
     }
     return this.exclusive(async () => {
       for (const { model } of segments) {
@@ -352,7 +359,7 @@ export class Index {
       }
       let count = 0;
       for (const segment of segments) {
-        await this.write(await this.converted(segment));
+        await this.write(() => this.converted(segment));
         count += segment.documents.length;
       }
       return count;
@@ -396,59 +403,29 @@ export class Index {
   /** Reads what this or another tab has stored since the last time. */
   private async refresh(isFirst: boolean): Promise<void> {
     this.checkOpen();
-    const where = `Index: '${this.name}'`;
-    const since = () => (this.kept.at(-1)?.to ?? -1) + 1;
     let foreign: VectorModel | undefined;
-    for await (const found of readSegments(where, this.store, since)) {
-      if ('chain' in found) {
-        const [first] = found.chain;
-        const goesOn = first?.index === this.id && (found.chain.at(-1)?.to ?? -1) >= since() - 1;
-        if (!goesOn) this.reset(first?.index);
-        // Those that another tab has made one of are known under that name now.
-        this.adopt(found.chain);
+    for await (const event of this.log.read()) {
+      if ('begins' in event) {
+        this.contents.vectors?.dispose();
+        this.contents = this.contents.empty();
         continue;
       }
-      const { name, bytes, segment } = found;
+      if ('joined' in event) {
+        this.contents.join(event.joined.from, event.joined.to);
+        continue;
+      }
+      const { segment, at } = event;
       const fits = segment.model ? await this.fits(segment.model) : false;
       if (segment.model && !fits) foreign = segment.model;
-      this.contents.apply(segment, fits, name.to);
-      this.kept.push({ ...name, bytes, documents: segment.documents.length, deleted: segment.deleted });
+      this.contents.apply(segment, fits, at);
     }
     this.contents.tidy();
     if (foreign && isFirst && this.contents.stale > 0 && this.options.other_model !== 're-embed') {
       const own = this.contents.model!;
       throw new InputError(
-        `${where} has vectors of ${foreign.name} (${foreign.dim} numbers), and the option 'embed' is ${own.name} (${own.dim}): ` +
+        `Index: '${this.name}' has vectors of ${foreign.name} (${foreign.dim} numbers), and the option 'embed' is ${own.name} (${own.dim}): ` +
           "open it with that model, or with other_model: 're-embed'",
       );
-    }
-  }
-
-  private reset(id: string | undefined): void {
-    const { contents } = this;
-    contents.vectors?.dispose();
-    this.contents = contents.empty();
-    this.kept.length = 0;
-    this.id = id;
-  }
-
-  private adopt(chain: readonly { from: number; to: number; version: number }[]): void {
-    const known = this.kept.at(-1)?.to ?? -1;
-    for (const name of chain) {
-      if (name.to > known) break;
-      const begin = this.kept.findIndex(({ from }) => from === name.from);
-      const end = this.kept.findIndex(({ to }) => to === name.to);
-      if (begin < 0 || end < begin) continue;
-      const own = this.kept.slice(begin, end + 1);
-      if (own.length === 1 && own[0]!.version === name.version) continue;
-      const joined: Kept = { ...own[0]!, ...name, bytes: 0, documents: 0, deleted: own.flatMap(({ deleted }) => deleted) };
-      for (const each of own) {
-        joined.bytes += each.bytes;
-        joined.documents += each.documents;
-      }
-      this.kept.splice(begin, own.length, joined);
-      for (const entry of this.contents.documents.values())
-        if (entry.at >= joined.from && entry.at <= joined.to) entry.at = joined.to;
     }
   }
 
@@ -493,54 +470,27 @@ export class Index {
     }
   }
 
-  /** Stores a segment and takes it in. Called while no one else writes. */
-  private async write(segment: Segment): Promise<void> {
-    const fits = segment.model ? await this.fits(segment.model) : false;
-    const number = (this.kept.at(-1)?.to ?? -1) + 1;
-    const bytes = await encodeSegment(segment);
-    this.id ??= newIndex();
-    const name = { index: this.id, from: number, to: number, version: 0 };
-    await this.stored(textOf(name), bytes);
-    this.contents.apply(segment, fits, number);
-    this.kept.push({ ...name, bytes: bytes.length, documents: segment.documents.length, deleted: segment.deleted });
-    await this.merge();
-    this.contents.tidy();
-  }
-
-  private async stored(segment: string, bytes: Uint8Array): Promise<void> {
-    try {
-      await this.store.write(segment, bytes);
-    } catch (cause) {
-      const { name, message, code } = cause as { name?: string; message?: string; code?: unknown };
-      const why = typeof code === 'string' ? code : `${name}: ${message}`;
-      throw new StateError(`Index: '${this.name}' cannot store ${bytes.length} bytes (${why}); what was stored before is there`, {
-        cause,
-      });
-    }
-  }
-
-  /** Makes one segment of several, if that is time. A full disk prevents it, which costs nothing but the room. */
-  private async merge(): Promise<void> {
-    const { contents, kept } = this;
-    const living = new Map<number, number>();
-    for (const { at } of contents.documents.values()) living.set(at, (living.get(at) ?? 0) + 1);
-    const range = toMerge(kept, ({ to }) => living.get(to) ?? 0);
-    if (!range) return;
-    const old = kept.slice(...range);
-    const [from, to] = [old[0]!.from, old.at(-1)!.to];
-    const entries = [...contents.documents.values()].filter(({ at }) => at >= from && at <= to);
-    const deleted = from === 0 ? [] : [...new Set(old.flatMap((segment) => segment.deleted))];
-    const bytes = await encodeSegment(contents.segment(entries, deleted));
-    const version = 1 + Math.max(...old.map((segment) => segment.version));
-    const name = { index: this.id!, from, to, version };
-    try {
-      await this.store.write(textOf(name), bytes);
-      for (const each of coveredBy(name, await this.store.list())) await this.store.remove(each);
-    } catch {
+  /**
+   * Stores what `make` makes of the contents and takes it in; undefined: nothing. It is made again if another writer was faster, with what that one
+   * wrote in the contents. Called while no one else should write.
+   */
+  private async write(make: () => Promise<Segment | undefined>): Promise<void> {
+    for (let tries = 0; tries < kTries; ++tries) {
+      const segment = await make();
+      if (!segment) return;
+      const fits = segment.model ? await this.fits(segment.model) : false;
+      const number = await this.log.append(segment);
+      if (number === undefined) {
+        await this.refresh(false);
+        continue;
+      }
+      this.contents.apply(segment, fits, number);
+      // What is stored is stored: a full disk prevents merging, which costs nothing but the room.
+      await this.log.merge(this.contents).catch(() => {});
+      this.contents.tidy();
       return;
     }
-    for (const entry of entries) entry.at = to;
-    kept.splice(range[0], old.length, { ...name, bytes: bytes.length, documents: entries.length, deleted });
+    throw new StateError(`Index: '${this.name}' cannot be written: ${kTries} times another writer was faster`);
   }
 
   private async addAll(
@@ -640,7 +590,8 @@ export class Index {
     const data = await embedder?.documents(texts, (made) => report(made, texts.length), signal);
     report(texts.length, texts.length);
     throwIfAborted(signal);
-    await this.exclusive(async () => {
+    let counts: AddResult = { added: 0, updated: 0, unchanged: 0 };
+    const make = async (): Promise<Segment | undefined> => {
       if (own && !this.contents.model) await this.setModel({ ...own, precision: this.precision() });
       const { contents } = this;
       const { model } = contents;
@@ -670,10 +621,12 @@ export class Index {
         deleted: [],
         vectors: concat(Uint8Array, [vectors, rest.vectors]),
       };
-      for (const { id } of fresh) ++result[contents.documents.has(id) ? 'updated' : 'added'];
-      result.unchanged += batch.length - fresh.length;
-      if (segment.documents.length > 0) await this.write(segment);
-    }, signal);
+      counts = { added: 0, updated: 0, unchanged: batch.length - fresh.length };
+      for (const { id } of fresh) ++counts[contents.documents.has(id) ? 'updated' : 'added'];
+      return segment.documents.length > 0 ? segment : undefined;
+    };
+    await this.exclusive(() => this.write(make), signal);
+    for (const name of ['added', 'updated', 'unchanged'] as const) result[name] += counts[name];
   }
 
   private precision(): IndexPrecision {

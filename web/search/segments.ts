@@ -1,16 +1,18 @@
-// The form in which an index is stored: segments, each the documents that came or went in one write. Applied in order they make the index. One
-// file holds them one after another.
+// The form in which an index is stored: segments, each the documents that came or went in one write, or in several that became one. Applied in
+// order they make the index. An exported file holds segments one after another.
 //
 //     8 bytes  'wattnidx'
 //     uint32   version, little endian like all numbers
-//     uint32   bytes of JSON
-//     uint32   bytes of vectors
-//     uint32   0
-//     32 bytes SHA-256 of the rest
-//     JSON     SegmentHead
-//     vectors  the rows of all documents in order, in the stored form of VectorRows
+//     uint32   bytes of the head
+//     32 bytes SHA-256 of the 16 bytes before it and of the head (so of 'wattnidx' and 2, whatever a damaged file begins with)
+//     head     JSON of SegmentHead, with a SHA-256 for each block of the rest
+//     body     a line of JSON for each document, then one for each deleted id, then the rows of all documents in order as VectorRows stores them
+//
+// Version 1, which is still read, has one SHA-256, of all that follows its first 56 bytes: 'wattnidx', the version, the bytes of its JSON and of its
+// vectors, 0, the SHA-256, one JSON of { model, documents, deleted }, vectors.
 import { ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { Breather } from '../core/signal.js';
+import { concat } from '../core/texts.js';
 import { Sha256 } from '../source/sha256.js';
 import type { IndexDocument, IndexPrecision } from './types.js';
 
@@ -30,49 +32,141 @@ export interface StoredDocument {
   stale?: boolean | undefined;
 }
 
-interface SegmentHead {
+export interface Segment {
   /** Undefined: words alone. */
   model?: VectorModel | undefined;
   documents: StoredDocument[];
   deleted: string[];
-}
-
-export interface Segment extends SegmentHead {
   vectors: Uint8Array;
 }
 
-const kMagic = new TextEncoder().encode('wattnidx');
-const kVersion = 1;
-const kHeadBytes = 24 + 32;
-
-async function digest(bytes: Uint8Array): Promise<Uint8Array> {
-  const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
-  if (subtle) return new Uint8Array(await subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>));
-  const hash = new Sha256(); // a page that is not served securely
-  hash.update(bytes);
-  return Uint8Array.from(hash.hex().match(/../g)!, (pair) => parseInt(pair, 16));
+/** A segment's place among the others: its name, and the writes it follows and ends with, each known by a SHA-256. Empty: of version 1, or none. */
+export interface SegmentPlace {
+  name: string;
+  before: string;
+  /** The last write it holds, if it holds several. For one write it is the segment's own SHA-256. */
+  tip?: string | undefined;
 }
 
-export async function encodeSegment({ vectors, ...head }: Segment): Promise<Uint8Array> {
+/** One of the segments of an exported file. */
+export interface SegmentPart {
+  part: number;
+  parts: number;
+}
+
+interface SegmentHead extends Partial<SegmentPlace>, Partial<SegmentPart> {
+  model?: VectorModel | undefined;
+  /** How many. */
+  documents: number;
+  deleted: number;
+  /** Bytes of the lines, and of the vectors. */
+  lines: number;
+  vectors: number;
+  blocks: string[];
+}
+
+/** A segment, and what it says about itself. */
+export interface DecodedSegment extends Segment, Partial<SegmentPlace>, Partial<SegmentPart> {
+  /** Empty: of version 1. */
+  tip: string;
+  version: number;
+  /** Where the next one begins. */
+  end: number;
+}
+
+const kMagic = new TextEncoder().encode('wattnidx');
+const kVersion = 2;
+const kFixedBytes = 16;
+const kHeadAt = kFixedBytes + 32;
+const kOldHeadBytes = 56;
+const kBlockBytes = 1 << 20;
+const kNewline = 10;
+
+/** SHA-256 in hexadecimal. */
+export async function digest(bytes: Uint8Array): Promise<string> {
+  const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
+  if (subtle) return toHex(new Uint8Array(await subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)));
+  const hash = new Sha256(); // a page that is not served securely
+  hash.update(bytes);
+  return hash.hex();
+}
+
+export const toHex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+export const fromHex = (hex: string): Uint8Array => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+
+async function hashesOf(body: Uint8Array, breather: Breather): Promise<string[]> {
+  const blocks: string[] = [];
+  for (let at = 0; at < body.length; at += kBlockBytes) {
+    blocks.push(await digest(body.subarray(at, at + kBlockBytes)));
+    await breather.breathe(undefined);
+  }
+  return blocks;
+}
+
+/** The lines of documents and deleted ids. Each step may take a while with 10 MB. */
+async function linesOf({ documents, deleted }: Segment, breather: Breather): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  const encoder = new TextEncoder();
+  let lines: string[] = [];
+  let chars = 0;
+  for (const each of [...documents, ...deleted]) {
+    const line = JSON.stringify(each);
+    lines.push(line, '\n');
+    chars += line.length;
+    if (chars < kBlockBytes) continue;
+    parts.push(encoder.encode(lines.join('')));
+    [lines, chars] = [[], 0];
+    await breather.breathe(undefined);
+  }
+  parts.push(encoder.encode(lines.join('')));
+  return concat(Uint8Array, parts);
+}
+
+export async function encodeSegment(
+  segment: Segment,
+  place: SegmentPlace | SegmentPart,
+): Promise<{ bytes: Uint8Array; tip: string }> {
   const breather = new Breather();
-  const text = JSON.stringify(head);
-  await breather.breathe(undefined); // each step may take a while with 10 MB
-  const json = new TextEncoder().encode(text);
-  await breather.breathe(undefined);
-  const out = new Uint8Array(kHeadBytes + json.length + vectors.length);
+  const lines = await linesOf(segment, breather);
+  const body = concat(Uint8Array, [lines, segment.vectors]);
+  const head: SegmentHead = {
+    ...place,
+    ...(segment.model && { model: segment.model }),
+    documents: segment.documents.length,
+    deleted: segment.deleted.length,
+    lines: lines.length,
+    vectors: segment.vectors.length,
+    blocks: await hashesOf(body, breather),
+  };
+  const json = new TextEncoder().encode(JSON.stringify(head));
+  const hash = await hashOfHead(json);
+  const bytes = concat(Uint8Array, [beginning(json.length), fromHex(hash), json, body]);
+  return { bytes, tip: ('tip' in place && place.tip) || hash };
+}
+
+function beginning(headBytes: number): Uint8Array {
+  const out = new Uint8Array(kFixedBytes);
   const view = new DataView(out.buffer);
   out.set(kMagic);
   view.setUint32(8, kVersion, true);
-  view.setUint32(12, json.length, true);
-  view.setUint32(16, vectors.length, true);
-  out.set(json, kHeadBytes);
-  out.set(vectors, kHeadBytes + json.length);
-  out.set(await digest(out.subarray(kHeadBytes)), 24);
+  view.setUint32(12, headBytes, true);
   return out;
 }
 
-/** Why bytes are no segments: a write that did not end, or other damage. */
-export class Damage extends Error {}
+const hashOfHead = (json: Uint8Array) => digest(concat(Uint8Array, [beginning(json.length), json]));
+
+/** Why bytes are no segment. */
+export class Damage extends Error {
+  constructor(
+    message: string,
+    /** Bytes that end before the segment does, as they would if its write did not end: how many there are. */
+    readonly cutAt?: number,
+  ) {
+    super(message);
+  }
+}
+
+const cut = (bytes: Uint8Array) => new Damage(bytes.length === 0 ? 'it is empty' : 'it ends early', bytes.length);
 
 const isWhole = (n: unknown): n is number => Number.isSafeInteger(n) && (n as number) >= 0;
 
@@ -83,64 +177,194 @@ export function storedRowBytes(model: Pick<VectorModel, 'dim' | 'precision'> | u
   return model === undefined ? 0 : model.precision === 'float32' ? 4 * model.dim : 4 + model.dim;
 }
 
-/** A hash protects from damage, not from malice: what a file says is checked before it is used. */
-function checkHead(head: SegmentHead, vectors: number): void {
-  const { model, documents, deleted } = head;
-  const fits =
-    Array.isArray(documents) &&
-    documents.every(({ document, chunks } = {} as StoredDocument) => {
-      const { id, text, title } = (document ?? {}) as Partial<IndexDocument>;
-      if (typeof id !== 'string' || typeof text !== 'string' || (title !== undefined && typeof title !== 'string')) return false;
-      return (
-        Array.isArray(chunks) &&
-        chunks.length % 2 === 0 &&
-        chunks.every((at, i) => isWhole(at) && at <= text.length && (i % 2 === 0 || chunks[i - 1]! <= at))
-      );
-    }) &&
-    Array.isArray(deleted) &&
-    deleted.every((id) => typeof id === 'string') &&
-    (model === undefined ||
-      (typeof model.name === 'string' &&
-        isWhole(model.dim) &&
-        model.dim > 0 &&
-        ['float32', 'int8', 'binary'].includes(model.precision) &&
-        Array.isArray(model.probe) &&
-        model.probe.every((x) => Math.abs(x) <= 127)));
-  const rows = fits ? documents.reduce((sum, each) => sum + rowsOf(each), 0) : 0;
-  if (!fits || vectors !== rows * storedRowBytes(model)) throw new Damage('its contents do not fit together');
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function isModel(model: VectorModel | undefined): boolean {
+  if (model === undefined) return true;
+  return (
+    isObject(model) &&
+    typeof model.name === 'string' &&
+    isWhole(model.dim) &&
+    model.dim > 0 &&
+    ['float32', 'int8', 'binary'].includes(model.precision) &&
+    Array.isArray(model.probe) &&
+    model.probe.every((x) => Math.abs(x) <= 127)
+  );
 }
 
-/** The segments in a file. where: its name, for messages. A `Damage` says that the bytes from its place on are not right. */
-export async function* decodeSegments(where: string, bytes: Uint8Array): AsyncGenerator<Segment> {
-  for (let at = 0; at < bytes.length;) {
-    const rest = bytes.subarray(at);
-    const begin = rest.subarray(0, kMagic.length);
-    if (!begin.every((byte, i) => byte === kMagic[i])) {
-      if (at > 0) throw new Damage('a segment does not begin as one');
-      throw new ModelFormatError(`${where}: expected an index of wattn, found another file`);
+function isStored(value: unknown): value is StoredDocument {
+  const { document, chunks } = (isObject(value) ? value : {}) as Partial<StoredDocument>;
+  const { id, text, title } = (isObject(document) ? document : {}) as Partial<IndexDocument>;
+  if (typeof id !== 'string' || typeof text !== 'string' || (title !== undefined && typeof title !== 'string')) return false;
+  return (
+    Array.isArray(chunks) &&
+    chunks.length % 2 === 0 &&
+    chunks.every((at, i) => isWhole(at) && at <= text.length && (i % 2 === 0 || chunks[i - 1]! <= at))
+  );
+}
+
+/** A hash protects from damage, not from malice: what a file says is checked before it is used. */
+function checked(segment: Segment): Segment {
+  const { model, documents, deleted, vectors } = segment;
+  const fits =
+    isModel(model) &&
+    Array.isArray(documents) &&
+    documents.every(isStored) &&
+    Array.isArray(deleted) &&
+    deleted.every((id) => typeof id === 'string');
+  const rows = fits ? documents.reduce((sum, each) => sum + rowsOf(each), 0) : 0;
+  if (!fits || vectors.length !== rows * storedRowBytes(model)) throw new Damage('its contents do not fit together');
+  return segment;
+}
+
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes));
+  } catch {
+    throw new Damage('its JSON is none');
+  }
+}
+
+function isHead(value: unknown): value is SegmentHead {
+  if (!isObject(value)) return false;
+  const { name, before, tip, part, parts, model, documents, deleted, lines, vectors, blocks } = value as SegmentHead;
+  return (
+    [documents, deleted, lines, vectors, part ?? 0, parts ?? 0].every(isWhole) &&
+    [name, before, tip].every((text) => text === undefined || typeof text === 'string') &&
+    isModel(model) &&
+    Array.isArray(blocks) &&
+    blocks.length === Math.ceil((lines + vectors) / kBlockBytes) &&
+    blocks.every((block) => typeof block === 'string')
+  );
+}
+
+/** The head of the segment at the beginning of some bytes, and where its body begins. */
+async function readHead(bytes: Uint8Array, view: DataView): Promise<{ head: SegmentHead; tip: string; begin: number }> {
+  if (bytes.length < kHeadAt) throw cut(bytes);
+  const begin = kHeadAt + view.getUint32(12, true);
+  if (bytes.length < begin) throw cut(bytes);
+  const hash = await hashOfHead(bytes.subarray(kHeadAt, begin));
+  if (hash !== toHex(bytes.subarray(kFixedBytes, kHeadAt))) throw new Damage('its SHA-256 is another one (head)');
+  const head = parsed(bytes.subarray(kHeadAt, begin));
+  if (!isHead(head)) throw new Damage('its head is none');
+  return { head, tip: head.tip || hash, begin };
+}
+
+/** What the lines say whose bytes are all sound. sound: whether those of a range are. */
+function* readLines(lines: Uint8Array, sound: (begin: number, end: number) => boolean): Generator<unknown> {
+  for (let begin = 0; begin < lines.length;) {
+    const newline = lines.indexOf(kNewline, begin);
+    const end = newline < 0 ? lines.length : newline + 1;
+    if (sound(begin, end)) yield parsed(lines.subarray(begin, end));
+    begin = end;
+  }
+}
+
+async function decodeNow(bytes: Uint8Array, view: DataView, breather: Breather): Promise<DecodedSegment> {
+  const { head, tip, begin } = await readHead(bytes, view);
+  const end = begin + head.lines + head.vectors;
+  if (bytes.length < end) throw cut(bytes);
+  const body = bytes.subarray(begin, end);
+  for (let i = 0; i < head.blocks.length; ++i) {
+    const block = body.subarray(i * kBlockBytes, (i + 1) * kBlockBytes);
+    if ((await digest(block)) !== head.blocks[i]) throw new Damage(`its SHA-256 is another one (block ${i})`);
+    await breather.breathe(undefined);
+  }
+  const all: unknown[] = [];
+  for (const value of readLines(body.subarray(0, head.lines), () => true)) {
+    all.push(value);
+    if (all.length % 64 === 0) await breather.breathe(undefined);
+  }
+  if (all.length !== head.documents + head.deleted) throw new Damage('it has other documents than its head says');
+  const { name, before, part, parts, model } = head;
+  const segment = checked({
+    model,
+    documents: all.slice(0, head.documents) as StoredDocument[],
+    deleted: all.slice(head.documents) as string[],
+    vectors: body.subarray(head.lines),
+  });
+  return { ...segment, name, before, part, parts, tip, version: kVersion, end };
+}
+
+async function decodeOld(bytes: Uint8Array, view: DataView): Promise<DecodedSegment> {
+  if (bytes.length < kOldHeadBytes) throw cut(bytes);
+  const [json, vectors] = [view.getUint32(12, true), view.getUint32(16, true)];
+  const end = kOldHeadBytes + json + vectors;
+  if (bytes.length < end) throw cut(bytes);
+  const body = bytes.subarray(kOldHeadBytes, end);
+  const hash = toHex(bytes.subarray(24, kOldHeadBytes));
+  if (view.getUint32(20, true) !== 0 || (await digest(body)) !== hash) throw new Damage('its SHA-256 is another one');
+  const head = parsed(body.subarray(0, json));
+  const { model, documents, deleted } = (isObject(head) ? head : {}) as Segment;
+  return { ...checked({ model, documents, deleted, vectors: body.subarray(json) }), tip: '', version: 1, end };
+}
+
+/** The segment at the beginning of some bytes. where: for messages. A `Damage` says why there is none. */
+async function decodeFirst(where: string, bytes: Uint8Array, breather: Breather): Promise<DecodedSegment> {
+  const begin = bytes.subarray(0, kMagic.length);
+  if (!begin.every((byte, i) => byte === kMagic[i])) throw new Damage('expected an index of wattn, found another file');
+  if (bytes.length < kFixedBytes) throw cut(bytes);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const version = view.getUint32(8, true);
+  if (version === kVersion) return decodeNow(bytes, view, breather);
+  if (version === 1) return decodeOld(bytes, view);
+  throw new UnsupportedError(
+    `${where}: expected version 1 or ${kVersion} of the format, found ${version}: a later version of wattn wrote it, or it is damaged`,
+  );
+}
+
+/** The one segment in some bytes. */
+export async function decodeSegment(where: string, bytes: Uint8Array): Promise<DecodedSegment> {
+  if (bytes.length === 0) throw cut(bytes);
+  const segment = await decodeFirst(where, bytes, new Breather());
+  if (segment.end !== bytes.length) throw new Damage(`it is followed by ${bytes.length - segment.end} bytes`);
+  return segment;
+}
+
+/** The segments in an exported file. where: its name, for messages. A `Damage` says that the bytes from its place on are not right. */
+export async function* decodeSegments(where: string, bytes: Uint8Array): AsyncGenerator<DecodedSegment> {
+  const breather = new Breather();
+  const isOurs = bytes.length >= kMagic.length && kMagic.every((byte, i) => byte === bytes[i]);
+  if (!isOurs) throw new ModelFormatError(`${where}: expected an index of wattn, found another file`);
+  let [count, all] = [0, 0];
+  for (let at = 0; at < bytes.length; ++count) {
+    const segment = await decodeFirst(where, bytes.subarray(at), breather);
+    if (count === 0) all = segment.parts ?? 0;
+    // Files of version 1 do not say how many they are.
+    if ((segment.parts ?? 0) !== all || (all > 0 && segment.part !== count)) throw new Damage('its parts are not in order');
+    yield segment;
+    at += segment.end;
+  }
+  if (all > 0 && count !== all) throw new Damage(`it has ${count} of ${all} parts`);
+}
+
+/**
+ * What is sound in a damaged segment: documents in blocks with the right SHA-256, without vectors if a block of theirs is damaged. Undefined: its head
+ * is damaged, and says nothing.
+ */
+export async function salvageSegment(
+  bytes: Uint8Array,
+): Promise<{ segment: Segment; documents: number; deleted: number } | undefined> {
+  try {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const { head, begin } = await readHead(bytes, view);
+    const body = bytes.subarray(begin, begin + head.lines + head.vectors);
+    const right = await Promise.all(
+      head.blocks.map(async (block, i) => (await digest(body.subarray(i * kBlockBytes, (i + 1) * kBlockBytes))) === block),
+    );
+    const sound = (from: number, to: number) => {
+      for (let i = Math.floor(from / kBlockBytes); i * kBlockBytes < to; ++i) if (!right[i]) return false;
+      return true;
+    };
+    const segment: Segment = { model: undefined, documents: [], deleted: [], vectors: new Uint8Array() };
+    for (const value of readLines(body.subarray(0, head.lines), sound)) {
+      if (typeof value === 'string') segment.deleted.push(value);
+      else if (isStored(value)) segment.documents.push(value);
     }
-    if (rest.length < kHeadBytes) throw new Damage('it ends early');
-    const view = new DataView(rest.buffer, rest.byteOffset);
-    const version = view.getUint32(8, true);
-    if (version !== kVersion) {
-      throw new UnsupportedError(
-        `${where}: expected version ${kVersion} of the format, found ${version}: another version of wattn wrote it`,
-      );
-    }
-    const [json, vectors] = [view.getUint32(12, true), view.getUint32(16, true)];
-    const end = kHeadBytes + json + vectors;
-    if (rest.length < end) throw new Damage('it ends early');
-    const body = rest.subarray(kHeadBytes, end);
-    const hash = await digest(body);
-    if (!hash.every((byte, i) => byte === rest[24 + i])) throw new Damage('its SHA-256 is another one');
-    let head: SegmentHead;
-    try {
-      head = JSON.parse(new TextDecoder('utf-8', { ignoreBOM: true }).decode(body.subarray(0, json))) as SegmentHead;
-    } catch {
-      throw new Damage('its JSON is none');
-    }
-    checkHead(head, vectors);
-    yield { ...head, vectors: body.subarray(json) };
-    at += end;
+    // Where a document's rows are is known only if all lines before it are.
+    if (sound(0, head.lines + head.vectors)) Object.assign(segment, { model: head.model, vectors: body.subarray(head.lines) });
+    return { segment, documents: head.documents, deleted: head.deleted };
+  } catch {
+    return undefined;
   }
 }

@@ -1,30 +1,86 @@
-// Where the segments of an index are kept. A name says which segment it is: see search_index.ts. A segment is written whole or not at all.
+// Where the files of an index are kept: its segments and its head (segment_log.ts says what their names mean).
+import { StateError, WattnError } from '../core/errors.js';
+
+/** The file by which a folder's writers keep each other away. */
+export const kLockName = 'writer.lock';
 
 export interface SegmentStore {
-  /** What it is, for `info()`. */
+  /** What it is, for `info()` and messages. */
   readonly kind: string;
+  /** The names of all files. */
   list(): Promise<string[]>;
+  /** A file. Empty: a writer claimed the name, and has not written. */
   read(name: string): Promise<Uint8Array | undefined>;
-  write(name: string, bytes: Uint8Array): Promise<void>;
+  /**
+   * Makes a file that is whole or not there, and stays there after a loss of power once this is done. False, and nothing changes, if there is one of
+   * that name.
+   */
+  add(name: string, bytes: Uint8Array): Promise<boolean>;
+  /** Changes some bytes of a file, which then stay. The others are as before whatever happens. */
+  patch(name: string, at: number, bytes: Uint8Array): Promise<void>;
   remove(name: string): Promise<void>;
-  /** Runs alone: no other tab or process writes meanwhile. */
+  /** Runs while no other tab or process writes. It may fail to keep them away: `add` is what decides. */
   alone<T>(run: () => Promise<T>, signal: AbortSignal): Promise<T>;
   /** Whether others may have written since the last question. */
   hasNews(): boolean;
+  /** Removes the place itself, if nothing is in it. */
+  leave(): Promise<void>;
   close(): void;
 }
 
-/** Nothing is kept but the names: what the segments say is in the index already, and no one else reads them. */
+function reason(cause: unknown): string {
+  const { name, message, code } = (cause ?? {}) as { name?: string; message?: string; code?: unknown };
+  return typeof code === 'string' ? code : `${name}: ${message}`;
+}
+
+/** A store whose failures are errors of this library. name: the index. */
+export function guarded(name: string, store: SegmentStore): SegmentStore {
+  const kept = (what: string) => `Index: '${name}' cannot ${what}; what was stored before is there`;
+  const tell = (what: (why: string) => string) => (cause: unknown) => {
+    throw cause instanceof WattnError ? cause : new StateError(what(reason(cause)), { cause });
+  };
+  const { kind } = store;
+  return {
+    kind,
+    list: () => store.list().catch(tell((why) => `Index: '${name}' cannot list ${kind} (${why})`)),
+    read: (file) => store.read(file).catch(tell((why) => `Index: '${name}' cannot read ${file} in ${kind} (${why})`)),
+    add: (file, bytes) => store.add(file, bytes).catch(tell((why) => kept(`store ${bytes.length} bytes (${why})`))),
+    patch: (file, at, bytes) => store.patch(file, at, bytes).catch(tell((why) => kept(`change ${file} in ${kind} (${why})`))),
+    remove: (file) => store.remove(file).catch(tell((why) => kept(`remove ${file} in ${kind} (${why})`))),
+    async alone(run, signal) {
+      let isIn = false;
+      const inside = () => {
+        isIn = true;
+        return run();
+      };
+      return store.alone(inside, signal).catch((cause: unknown) => {
+        if (isIn || signal.aborted) throw cause;
+        return tell((why) => kept(`write in ${kind} (${why})`))(cause);
+      });
+    },
+    hasNews: () => store.hasNews(),
+    leave: () => store.leave(),
+    close: () => store.close(),
+  };
+}
+
+/** Nothing is kept of segments but the names: what they say is in the index already, and no one else reads them. */
 export function memoryStore(): SegmentStore {
-  const segments = new Set<string>();
+  const files = new Map<string, Uint8Array | undefined>();
   return {
     kind: 'memory',
-    list: async () => [...segments],
-    read: async () => undefined,
-    write: async (name) => void segments.add(name),
-    remove: async (name) => void segments.delete(name),
+    list: async () => [...files.keys()],
+    read: async (name) => files.get(name)?.slice(),
+    async add(name, bytes) {
+      if (files.has(name)) return false;
+      files.set(name, name.includes('-') ? undefined : bytes.slice());
+      return true;
+    },
+    patch: async (name, at, bytes) => files.get(name)?.set(bytes, at),
+    remove: async (name) => void files.delete(name),
     alone: (run) => run(),
     hasNews: () => false,
+    leave: async () => {},
     close: () => {},
   };
 }

@@ -186,3 +186,52 @@ export interface IndexInfo {
   /** Bytes of what is stored. */
   stored: number;
 }
+
+/** Where `Index.delete`, `Index.list`, `Index.check` and `Index.repair` look. */
+export interface IndexStoreOptions {
+  /** As for `Index.open`. */
+  store?: IndexOptions['store'];
+}
+
+/** An index that is kept somewhere. */
+export interface IndexListing {
+  /** The name to open it by. */
+  name: string;
+  /** Where it is kept: `'opfs'`, `'indexeddb'` or a folder. */
+  store: string;
+}
+
+/** Something in the store of an index that is not as it should be. */
+export interface IndexProblem {
+  /** The file's name; `undefined`: a file that is not there. */
+  file: string | undefined;
+  /**
+   * `'damaged'`: its bytes are other ones than those that were written. `'missing'`: it was stored and is not there. `'foreign'`: it is of another index.
+   * These three may mean a loss. `'unfinished'`: a write that did not end, and was not reported as done. `'left over'`: a writer that ended early left it.
+   */
+  state: 'damaged' | 'missing' | 'foreign' | 'unfinished' | 'left over';
+  /** What is wrong, in words. */
+  what: string;
+  /** Documents of a damaged segment that cannot be read, and how many it has. `undefined`: not known. */
+  lost?: { documents: number; of: number } | undefined;
+}
+
+/** What `Index.check` found. */
+export interface IndexCheck extends IndexListing {
+  /** Whether all that was stored is there. */
+  sound: boolean;
+  /** Documents that can be read. */
+  documents: number;
+  /** Files with documents. */
+  segments: number;
+  /** All that is not as it should be, with what does not matter. */
+  problems: IndexProblem[];
+}
+
+/** What `Index.repair` did. */
+export interface IndexRepair extends IndexListing {
+  /** Documents that the index has now. */
+  documents: number;
+  /** What was lost. Empty: nothing had to be repaired. Deletions may be among it, so a document that was deleted may be there again. */
+  lost: IndexProblem[];
+}

@@ -1,6 +1,6 @@
 // The platform of Node, used instead of platform.ts: models in directories, and wattn's own files from disk.
-import { existsSync, rmSync, statSync, type Stats } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat, utimes, writeFile, type FileHandle } from 'node:fs/promises';
+import { existsSync, statSync, type Stats } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat, writeFile, type FileHandle } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -8,14 +8,13 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { env } from '../core/env.js';
 import { InputError, NetworkError } from '../core/errors.js';
 import { nearby } from './fetch_source.js';
+import { codeOf, isStale, tryLockFile } from './lock_file.js';
 import type { ModelSource, PieceStore, Platform } from './source.js';
 
 const kChunkBytes = 1 << 20;
 
 const kHub = env.remoteHost;
 env.remoteHost = process.env['HF_ENDPOINT'] || kHub;
-
-export const codeOf = (error: unknown) => String((error as { code?: unknown })?.code ?? error);
 
 function pathOf(place: string): string {
   if (!/^file:/i.test(place)) return resolve(place);
@@ -108,43 +107,6 @@ function defaultCacheFolder(): string {
   if (process.platform === 'win32' && LOCALAPPDATA) return join(LOCALAPPDATA, 'wattn');
   if (process.platform === 'darwin') return join(homedir(), 'Library', 'Caches', 'wattn');
   return join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'wattn');
-}
-
-// The holder of a lock file touches it at the first interval; untouched for the second, it is stale. On the same machine, a dead process
-// id in the file shows that sooner. The second is long, because a process cannot touch anything while a long call keeps it busy.
-const kTouchMs = 2000;
-const kStaleMs = 60_000;
-/** Those that this thread holds, never stale however late they are touched. */
-const heldLocks = new Set<string>();
-
-async function isStale(path: string): Promise<boolean> {
-  if (heldLocks.has(path)) return false;
-  try {
-    const [{ mtimeMs }, holder] = await Promise.all([stat(path), readFile(path, 'utf8')]);
-    if (Date.now() - mtimeMs > kStaleMs) return true;
-    if (/^\d+$/.test(holder)) process.kill(Number(holder), 0); // only checks that the process exists
-    return false;
-  } catch (error) {
-    return codeOf(error) === 'ENOENT' || codeOf(error) === 'ESRCH';
-  }
-}
-
-/** Takes a lock by creating a file exclusively. Undefined: another process holds it. */
-export async function tryLockFile(path: string): Promise<(() => void) | undefined> {
-  try {
-    await writeFile(path, String(process.pid), { flag: 'wx' });
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
-    if (await isStale(path)) await rm(path, { force: true }); // the next attempt takes it
-    return undefined;
-  }
-  const touching = setInterval(() => void utimes(path, new Date(), new Date()).catch(() => {}), kTouchMs);
-  touching.unref();
-  heldLocks.add(path);
-  return () => {
-    clearInterval(touching);
-    if (heldLocks.delete(path)) rmSync(path, { force: true });
-  };
 }
 
 /** A folder for each file, named by the hash of its URL. It contains the file's parts and `url`. */

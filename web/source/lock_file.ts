@@ -1,0 +1,157 @@
+// A lock among the processes of one or several machines and containers that share a folder, for Node: a file that is made exclusively.
+//
+// It says who holds it. In the same space of process ids a holder that is gone is seen at once, by its id and the time it began. In another
+// space an id says nothing; there a holder shows that it lives by touching its file. One that is kept from that (a long call, a sleeping machine) may
+// lose its lock, so whoever writes under a lock must not depend on it for what is stored.
+import { readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { link, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
+
+const kTouchMs = 1000;
+/** Untouched for so long while somebody waits, a lock is stale whose holder cannot be looked up. */
+const kUnseenMs = 5000;
+/** Untouched for so long, any lock is stale. Its process lives, but a thread of it may have ended. */
+const kOldMs = 60_000;
+/** A lock without a word in it: its maker ended between making and writing it, which takes no time. */
+const kEmptyMs = 1000;
+
+export const codeOf = (error: unknown): string => String((error as { code?: unknown })?.code ?? error);
+
+interface Holder {
+  /** Which lock it is. */
+  lock: string;
+  pid: number;
+  /** When the process began, as far as the system tells. */
+  began: string;
+  /** Where its process id means something. */
+  space: string;
+}
+
+const readOr = (read: () => string): string => {
+  try {
+    return read();
+  } catch {
+    return '';
+  }
+};
+
+/** Fields of /proc/PID/stat after the name, which may hold anything: the 20th is the time of its start. */
+const beganAt = (pid: number | 'self') =>
+  readOr(
+    () =>
+      readFileSync(`/proc/${pid}/stat`, 'latin1')
+        .replace(/^.*\) /s, '')
+        .split(' ')[19] ?? '',
+  );
+
+const spaceOf = () =>
+  [
+    process.platform,
+    readOr(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()) || hostname(),
+    readOr(() => readlinkSync('/proc/self/ns/pid')),
+  ].join(' ');
+
+let own: Pick<Holder, 'pid' | 'began' | 'space'> | undefined;
+const self = () => (own ??= { pid: process.pid, began: beganAt('self'), space: spaceOf() });
+
+/** Locks that this thread holds, never stale however late they are touched. */
+const heldLocks = new Set<string>();
+
+function holderIn(text: string): Holder | undefined {
+  try {
+    const value = JSON.parse(text) as Partial<Holder> | null;
+    const fits = typeof value?.lock === 'string' && Number.isSafeInteger(value.pid) && Number(value.pid) > 0;
+    return fits ? (value as Holder) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined: this process cannot tell. */
+function isAlive({ pid, began, space }: Holder): boolean | undefined {
+  if (space !== self().space) return undefined;
+  try {
+    process.kill(pid, 0); // only checks that the process exists
+  } catch (error) {
+    return codeOf(error) !== 'ESRCH';
+  }
+  const now = beganAt(pid);
+  return now === '' || began === '' || now === began; // another process may have the id by now
+}
+
+/** What each lock was like that somebody here waits for, and since when it has been. */
+const seen = new Map<string, { state: string; since: number }>();
+
+/** Whether the holder of a lock is gone. */
+export async function isStale(path: string): Promise<boolean> {
+  return (await staleText(path)) !== undefined;
+}
+
+/** What a stale lock says. */
+async function staleText(path: string): Promise<string | undefined> {
+  if (heldLocks.has(path)) return undefined;
+  let text: string;
+  let touched: number;
+  try {
+    text = await readFile(path, 'utf8');
+    touched = (await stat(path)).mtimeMs;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined; // it is free
+    throw error;
+  }
+  const state = `${touched} ${text}`;
+  const before = seen.get(path);
+  if (before?.state !== state) seen.set(path, { state, since: performance.now() });
+  // Clocks of two machines differ, so a wait is measured here.
+  const waited = Math.max(before?.state === state ? performance.now() - before.since : 0, 0);
+  const holder = holderIn(text);
+  const alive = holder && isAlive(holder);
+  const most = alive === false ? 0 : text === '' ? kEmptyMs : alive === undefined ? kUnseenMs : kOldMs;
+  return most === 0 || waited > most || Date.now() - touched > Math.max(most, kOldMs) ? text : undefined;
+}
+
+/** Takes a stale lock away, unless somebody else did and has made another. */
+async function takeAway(path: string, text: string): Promise<void> {
+  const aside = `${path}.${globalThis.crypto.randomUUID().replace(/-/g, '')}`;
+  try {
+    await rename(path, aside);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return;
+    throw error;
+  }
+  const found = await readFile(aside, 'utf8').catch(() => undefined);
+  if (found !== undefined && found !== text) await link(aside, path).catch(() => {}); // a living one: back to where it was
+  await rm(aside, { force: true });
+}
+
+/** Takes a lock. Undefined: another holds it. */
+export async function tryLockFile(path: string): Promise<(() => void) | undefined> {
+  const lock = globalThis.crypto.randomUUID();
+  let file;
+  try {
+    file = await open(path, 'wx');
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+    const text = await staleText(path);
+    if (text !== undefined) await takeAway(path, text); // the next attempt takes it
+    return undefined;
+  }
+  try {
+    await file.writeFile(JSON.stringify({ lock, ...self() } satisfies Holder));
+  } catch (error) {
+    await file.close().catch(() => {});
+    await rm(path, { force: true });
+    throw error;
+  }
+  // By its handle: the path may be another's by now.
+  const touching = setInterval(() => void file.utimes(new Date(), new Date()).catch(() => {}), kTouchMs);
+  touching.unref();
+  heldLocks.add(path);
+  seen.delete(path);
+  return () => {
+    clearInterval(touching);
+    heldLocks.delete(path);
+    void file.close().catch(() => {});
+    if (holderIn(readOr(() => readFileSync(path, 'utf8')))?.lock === lock) rmSync(path, { force: true });
+  };
+}
