@@ -1,4 +1,5 @@
 // What page.test.ts calls inside the page. Everything answered is plain data.
+import './faults.js'; // before wattn, which may keep functions
 import * as wattn from '/dist/index.js';
 
 const names = [
