@@ -1,4 +1,5 @@
 // The entries of the cache: a file's pieces, each with its SHA-256, and what is known of the file.
+import { parseJson } from '../core/json.js';
 import { pause } from '../core/signal.js';
 import type { PieceStore } from './source.js';
 
@@ -39,7 +40,7 @@ function isEntry(json: unknown): json is Entry {
 export async function readEntry(store: PieceStore, key: string): Promise<Entry | undefined> {
   try {
     const bytes = await store.get(key, kEntry);
-    const entry: unknown = bytes && JSON.parse(new TextDecoder().decode(bytes));
+    const entry: unknown = bytes && parseJson(new TextDecoder().decode(bytes));
     return isEntry(entry) ? entry : undefined;
   } catch {
     return undefined; // treated as absent

@@ -1,6 +1,7 @@
 // Reads a model's small files whole and in parallel, with one progress over all files. Weights: weight_files.ts.
 import { plainCallback } from '../core/callback.js';
 import { ModelFormatError } from '../core/errors.js';
+import { parseJson } from '../core/json.js';
 import { htmlError, looksLikeHtml } from './fetch_source.js';
 import type { ModelSource, OpenFile } from './source.js';
 import { allInOrder, Breather } from '../core/signal.js';
@@ -18,7 +19,7 @@ export function readJson(files: readonly NamedBytes[], name: string): Record<str
   if (!bytes) return undefined;
   let json: unknown;
   try {
-    json = JSON.parse(new TextDecoder().decode(bytes));
+    json = parseJson(new TextDecoder().decode(bytes));
   } catch (cause) {
     throw new ModelFormatError(`${name}: ${(cause as Error).message}`, { cause });
   }
@@ -200,7 +201,7 @@ export function modulePath(file: string, path: unknown): string {
 export function moduleConfigs(modulesJson: Uint8Array): string[] {
   let modules: unknown;
   try {
-    modules = JSON.parse(new TextDecoder().decode(modulesJson));
+    modules = parseJson(new TextDecoder().decode(modulesJson));
   } catch {
     return [];
   }

@@ -1,5 +1,6 @@
 // Repositories that hold only ONNX, such as those made for transformers.js: which repository they were made from. Loaded when there are no weights.
 import { ModelFormatError } from '../core/errors.js';
+import { parseJson } from '../core/json.js';
 import type { ModelSource } from './source.js';
 
 const kOnnx = ['onnx/model.onnx', 'onnx/model_quantized.onnx', 'model.onnx'];
@@ -26,7 +27,7 @@ function baseModel(head: string): string | undefined {
 
 function nameOrPath(config: string): unknown {
   try {
-    return (JSON.parse(config) as { _name_or_path?: unknown } | null)?._name_or_path;
+    return (parseJson(config) as { _name_or_path?: unknown } | null)?._name_or_path;
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 // The files of models for late interaction and sparse vectors, which may lie in a folder for each module.
+import { parseJson } from '../core/json.js';
 import { openInFolder } from './folder_source.js';
 import { modulePath, readOptional, readRequired, type NamedBytes, type Progress } from './model_files.js';
 import type { ModelSource } from './source.js';
@@ -21,7 +22,7 @@ const typed = (module: unknown): { type: string; path: string } => {
 
 function parse(files: readonly NamedBytes[]): any {
   try {
-    return files[0] && JSON.parse(new TextDecoder().decode(files[0][1]));
+    return files[0] && parseJson(new TextDecoder().decode(files[0][1]));
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 // safetensors files, read and written: https://github.com/huggingface/safetensors (README, "Format").
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
+import { parseJson } from '../core/json.js';
 import { checkOptions } from '../core/options.js';
 import { Tensor } from '../core/tensor.js';
 import { TensorBase, type TensorType } from '../core/tensor_base.js';
@@ -65,7 +66,7 @@ export function headerTensors(header: Uint8Array, file: string): TensorInfo[] {
   const where = `${file} (header)`;
   let root: unknown;
   try {
-    root = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(new Uint8Array(header)));
+    root = parseJson(new TextDecoder('utf-8', { fatal: true }).decode(new Uint8Array(header)));
   } catch (cause) {
     throw new ModelFormatError(`${where}: expected JSON, found text that does not parse (${header.length} bytes)`, { cause });
   }

@@ -4,6 +4,7 @@
 //   place of config.json.
 // - sentence-transformers (6.2.0): a StaticEmbedding module in modules.json, in a folder of its own or not, without a config.json.
 import { ModelFormatError } from '../core/errors.js';
+import { parseJson } from '../core/json.js';
 import { allInOrder } from '../core/signal.js';
 import { openInFolder } from './folder_source.js';
 import { readBeginning } from './gguf_file.js';
@@ -41,7 +42,7 @@ interface Module {
 function modulesOf(files: readonly NamedBytes[]): Module[] | undefined {
   const bytes = files.find(([name]) => name === kModules)?.[1];
   try {
-    const list: unknown = bytes && JSON.parse(new TextDecoder().decode(bytes));
+    const list: unknown = bytes && parseJson(new TextDecoder().decode(bytes));
     if (!Array.isArray(list)) return undefined;
     return list.map((one) => ({ type: String(one?.type), path: String(one?.path ?? '').replace(/^\.?\/+|^\.$|\/+$/g, '') }));
   } catch {

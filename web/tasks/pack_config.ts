@@ -1,5 +1,6 @@
 // What a smaller model's small files say: fewer layers, other ids, a shorter sentence vector.
 import { InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
+import { parseJson } from '../core/json.js';
 import type { NamedBytes } from '../source/model_files.js';
 
 /** Parsed JSON: read with care, and passed on as it is. */
@@ -100,7 +101,7 @@ export function jsonOf(files: readonly NamedBytes[], name: string): Json | undef
   const bytes = files.find(([file]) => file === name)?.[1];
   if (!bytes) return undefined;
   try {
-    return JSON.parse(new TextDecoder().decode(bytes)) as Json;
+    return parseJson(new TextDecoder().decode(bytes)) as Json;
   } catch (cause) {
     throw new ModelFormatError(`${name}: ${(cause as Error).message}`, { cause });
   }

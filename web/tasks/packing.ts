@@ -1,6 +1,7 @@
 // Packs a model as one GGUF file, with the repository's small files as metadata. First all headers are read, which say what the file will
 // hold; then the weights pass through: rows that go are left out, the others quantized and written.
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
+import { parseJson } from '../core/json.js';
 import { Breather } from '../core/signal.js';
 import { concat, itemsOf } from '../core/texts.js';
 import type { AbortSignalLike } from '../core/types.js';
@@ -58,7 +59,7 @@ function shardsOf(files: readonly NamedBytes[]): string[] {
 /** modules.json, which the engine validates. */
 const modulesOf = (files: readonly NamedBytes[]): { type: string; path: string }[] => {
   const bytes = files.find(([file]) => file === 'modules.json')?.[1];
-  return bytes ? JSON.parse(new TextDecoder().decode(bytes)) : [];
+  return bytes ? (parseJson(new TextDecoder().decode(bytes)) as ReturnType<typeof modulesOf>) : [];
 };
 
 /** The weight files of the modules behind the pooling. */

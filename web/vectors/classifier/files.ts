@@ -1,5 +1,6 @@
 // A classifier's two files: classifier.json describes it, classifier.safetensors has its weights.
 import { ModelFormatError, UnsupportedError } from '../../core/errors.js';
+import { parseJson } from '../../core/json.js';
 import { loadTensors, save_safetensors } from '../../source/safetensors.js';
 import { Tensor } from '../../core/tensor.js';
 import type { ClassifierReport, TextClassifier } from '../classifier_types.js';
@@ -28,7 +29,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 function parse(bytes: Uint8Array): Record<string, unknown> {
   try {
-    const json: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    const json: unknown = parseJson(new TextDecoder().decode(bytes));
     if (isObject(json)) return json;
   } catch (cause) {
     throw new ModelFormatError(`${kJson}: ${(cause as Error).message}`, { cause });
