@@ -100,19 +100,17 @@ function checkConfig(config: Json): void {
   }
 }
 
-/** Python's re.fullmatch. */
-function fullMatch(field: string, pattern: string, text: string): boolean {
+function toRegExp(field: string, pattern: string): RegExp {
   try {
-    return new RegExp(`^(?:${pattern})$`).test(text);
+    return new RegExp(`^(?:${pattern})`);
   } catch (cause) {
-    throw new UnsupportedError(
-      `${kAdapterConfig}: ${field}: expected a regular expression that JavaScript has too, found '${pattern}'`,
-      {
-        cause,
-      },
-    );
+    const expected = 'a regular expression that JavaScript has too';
+    throw new UnsupportedError(`${kAdapterConfig}: ${field}: expected ${expected}, found '${pattern}'`, { cause });
   }
 }
+
+/** Python's re.fullmatch. */
+const fullMatch = (field: string, pattern: string, text: string) => toRegExp(field, `(?:${pattern})$`).test(text);
 
 function strings(config: Json, field: string): readonly string[] {
   const value = config[field] ?? [];
@@ -138,7 +136,7 @@ function isTarget(config: Json, module: string): boolean {
   if (layers.length === 0) return true;
   const patterns = strings(config, 'layers_pattern');
   const places = patterns.length > 0 ? patterns.map((each) => `.*\\.${each}\\.(\\d+)\\.`) : ['.*\\.[^.]*\\.(\\d+)\\.'];
-  const found = places.map((place) => new RegExp(`^${place}`).exec(module)).find((match) => match !== null);
+  const found = places.map((place) => toRegExp('layers_pattern', place).exec(module)).find((match) => match !== null);
   return found !== undefined && layers.includes(Number(found?.[1]));
 }
 
