@@ -266,6 +266,10 @@ function readText(text: string, format: 'word2vec' | 'glove', limit: number): Wo
   const size = header?.size ?? (lines[0] ?? '').trimEnd().split(' ').length - 1;
   if (size < 1) throw new ModelFormatError('word vectors: expected a word and its numbers in each line, found none');
   const count = Math.min(header?.count ?? lines.length, limit);
+  // Before the memory is taken: a number has a digit and a space before it.
+  if (2 * count * size > text.length) {
+    throw new ModelFormatError(`word vectors: expected ${count} words of ${size} numbers, found ${text.length} characters`);
+  }
   const vectors = new Float32Array(count * size);
   const words: string[] = [];
   for (let i = 0; i < count; ++i) {
