@@ -66,6 +66,78 @@ export function search(browser: OpenBrowser): void {
     await other.close();
   });
 
+  it('tells of any damage, and repair keeps the rest', async () => {
+    for (const store of kinds) {
+      const call = (method: string, ...args: unknown[]) => page.call('index', 'damaged', { store }, method, ...args);
+      await call('add', documents[0]);
+      await call('add', documents.slice(1));
+      await call('delete', 'd1');
+      await call('dispose');
+      const { silent, untyped, refused, whole } = await page.call('damagedIndex', 'damaged', store, 23);
+      expect([store, silent, untyped]).toEqual([store, [], []]);
+      expect(refused).toBeGreaterThan(50);
+      expect(whole).toBeGreaterThan(8); // the head has two files
+      const of = (method: string) => page.call('ofIndex', method, 'damaged', { store });
+      expect(await of('check')).toMatchObject({ name: 'damaged', store, sound: true, documents: 2, problems: [] });
+      expect(await of('repair')).toMatchObject({ documents: 2, lost: [] });
+      expect(await page.call('ofIndex', 'list', { store })).toEqual([{ name: 'damaged', store }]);
+      await of('delete');
+      expect(await page.call('ofIndex', 'list', { store })).toEqual([]);
+    }
+  });
+
+  it('loses nothing of two tabs that nothing keeps from writing at once', async () => {
+    const other = await browser.page(server.url);
+    const tabs = [page, other];
+    for (const tab of tabs) await tab.call('forbidLocks');
+    const write = async (tab: OpenPage, name: string) => {
+      for (let i = 0; i < 20; ++i) {
+        const answer = await tab.call('index', 'at once', { store: 'indexeddb' }, 'add', { id: `${name}${i}`, text: 'text' });
+        expect(answer).toEqual({ added: 1, updated: 0, unchanged: 0 });
+      }
+    };
+    await Promise.all([write(page, 'a'), write(other, 'b')]);
+    await other.close();
+    await page.call('index', 'at once', {}, 'dispose');
+    expect(await page.call('index', 'at once', { store: 'indexeddb' }, 'size')).toBe(40);
+    if (browser.engine.keepsFiles) {
+      expect(await page.call('index', 'locked', { store: 'opfs' }, 'size')).toMatch(/^InputError: .*navigator\.locks is missing/);
+    }
+  });
+
+  it('loses nothing when any call to a store fails', async () => {
+    for (const store of kinds) {
+      for (let n = 1, made = n; made >= n; n += 2) {
+        const name = `${store} ${n}`;
+        const call = (method: string, ...args: unknown[]) => page.call('index', name, { store }, method, ...args);
+        await page.call('failNthBrowserCall', n);
+        const answers = [await call('add', documents[0]), await call('add', documents[1])];
+        made = (await page.call('endBrowserFaults')).length;
+        for (const answer of answers) if (typeof answer === 'string') expect(answer).toMatch(/^(State|Input)Error: Index: /);
+        await call('dispose');
+        const size = await call('size');
+        expect([name, size >= answers.filter((answer) => typeof answer !== 'string').length]).toEqual([name, true]);
+        expect(await call('add', documents[2])).toMatchObject({ added: 1 });
+        await call('dispose');
+        expect(await page.call('ofIndex', 'check', name, { store })).toMatchObject({ sound: true, documents: size + 1 });
+      }
+    }
+  });
+
+  it('is found where it was begun', async () => {
+    if (!browser.engine.keepsFiles) return;
+    expect(await page.call('index', 'here', {}, 'add', documents)).toMatchObject({ added: 3 });
+    await page.call('index', 'here', {}, 'dispose');
+    expect(await page.call('index', 'there', { store: 'indexeddb' }, 'add', documents)).toMatchObject({ added: 3 });
+    await page.call('index', 'there', {}, 'dispose');
+    expect((await page.call('index', 'there', {}, 'info')).store).toBe('indexeddb');
+    await page.call('forbidStores', ['opfs']);
+    expect(await page.call('index', 'here', {}, 'size')).toMatch(
+      /^StateError: Index: 'here' is kept in the origin's private files, which cannot be read now/,
+    );
+    expect(await page.call('index', 'new', {}, 'size')).toBe(0);
+  });
+
   it('has all that was finished after a tab was closed while it wrote', async () => {
     for (const store of kinds) {
       const writer = await browser.page(server.url);

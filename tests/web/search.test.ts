@@ -531,13 +531,13 @@ describe('what is kept', () => {
     for (const document of documents.slice(0, 2)) await index.add(document);
     await index.dispose();
     const place = (file: string) => join(folder, 'notes', file);
-    const head = readFileSync(place('head'));
+    const heads = ['head-0', 'head-1'].map((file) => [file, readFileSync(place(file))] as const);
     const before = await open({ store: folder });
     await before.add(documents[2]!);
     await before.dispose();
     const [, , last] = segmentsIn();
     const whole = readFileSync(place(last!));
-    writeFileSync(place('head'), head); // it does not say yet that the last write was stored
+    for (const [file, bytes] of heads) writeFileSync(place(file), bytes); // it does not say yet that the last write was stored
     for (const size of [0, 1, 23, 56, 100, whole.length - 1]) {
       writeFileSync(place(last!), whole.subarray(0, size));
       const again = await open({ store: folder });

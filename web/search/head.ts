@@ -1,5 +1,5 @@
 // The head of an index: which index its place holds, and the newest write that was reported. All segments up to it must be there. It is a lower
-// bound: a write is stored before the head says so. Two slots are written in turn, so the one before is there if a write of the head does not end.
+// bound: a write is stored before the head says so. There are two files, and the older one is written, so the other is there if that does not end.
 //
 //     8 bytes  'wattnhed'
 //     uint32   version
@@ -10,8 +10,8 @@
 //     32 bytes SHA-256 of the newest write, see `SegmentPlace`; zeros: no write
 //     32 bytes SHA-256 of the 64 bytes before it
 import { UnsupportedError } from '../core/errors.js';
-import { concat } from '../core/texts.js';
 import { Damage, digest, fromHex, toHex } from './segments.js';
+import type { SegmentStore } from './stores.js';
 
 export interface Head {
   /** 16 hexadecimal digits. */
@@ -23,15 +23,14 @@ export interface Head {
   tip: string;
 }
 
-export const kHeadName = 'head';
-export const kSlotBytes = 96;
+export const kHeadNames = ['head-0', 'head-1'] as const;
 const kMagic = new TextEncoder().encode('wattnhed');
 const kVersion = 1;
+const kBytes = 96;
 const kHashed = 64;
 
-/** A slot's bytes. It belongs at `slotAt(head)`. */
 export async function encodeHead({ index, deleted, writes, tip }: Head): Promise<Uint8Array> {
-  const out = new Uint8Array(kSlotBytes);
+  const out = new Uint8Array(kBytes);
   const view = new DataView(out.buffer);
   out.set(kMagic);
   view.setUint32(8, kVersion, true);
@@ -43,18 +42,8 @@ export async function encodeHead({ index, deleted, writes, tip }: Head): Promise
   return out;
 }
 
-/** Where in the file it is written. A deletion counts as one more write, so that it leaves the newest slot as it is. */
-export const slotAt = ({ writes, deleted }: Head): number => kSlotBytes * ((writes + (deleted ? 1 : 0)) % 2);
-
-/** A whole file. */
-export async function beginHead(head: Head): Promise<Uint8Array> {
-  const slot = await encodeHead(head);
-  const empty = new Uint8Array(kSlotBytes);
-  return concat(Uint8Array, slotAt(head) === 0 ? [slot, empty] : [empty, slot]);
-}
-
-async function readSlot(where: string, bytes: Uint8Array): Promise<Head | undefined> {
-  if (bytes.length < kSlotBytes || (await digest(bytes.subarray(0, kHashed))) !== toHex(bytes.subarray(kHashed))) return undefined;
+async function decodeHead(where: string, bytes: Uint8Array): Promise<Head | undefined> {
+  if (bytes.length !== kBytes || (await digest(bytes.subarray(0, kHashed))) !== toHex(bytes.subarray(kHashed))) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const version = view.getUint32(8, true);
   if (version > kVersion) {
@@ -71,17 +60,45 @@ async function readSlot(where: string, bytes: Uint8Array): Promise<Head | undefi
   };
 }
 
-/** The head in a file's bytes, and whether both slots are sound. Undefined: none, or its first write did not end. */
-export async function readHead(where: string, bytes: Uint8Array | undefined): Promise<{ head: Head; whole: boolean } | undefined> {
-  if (!bytes || bytes.length === 0) return undefined;
-  const slots = [bytes.subarray(0, kSlotBytes), bytes.subarray(kSlotBytes, 2 * kSlotBytes)];
-  const heads = await Promise.all(slots.map((slot) => readSlot(where, slot)));
-  const [newest] = heads.filter((head) => head !== undefined).sort((a, b) => orderOf(b) - orderOf(a));
-  if (!newest && bytes.length < 2 * kSlotBytes) return undefined;
-  if (!newest) throw new Damage('its SHA-256 is another one');
-  const isUnused = (slot: Uint8Array) => slot.length === kSlotBytes && slot.every((byte) => byte === 0);
-  const whole = bytes.length === 2 * kSlotBytes && heads.every((head, i) => head !== undefined || isUnused(slots[i]!));
-  return { head: newest, whole };
+const orderOf = (head: Head | undefined) => (head ? 2 * head.writes + (head.deleted ? 1 : 0) : -1);
+
+export interface FoundHead {
+  head: Head;
+  /** The file that is to be written next, and whether it is there. */
+  older: string;
+  hasOlder: boolean;
+  /** A file that is there and says nothing. */
+  wrong: string | undefined;
 }
 
-const orderOf = ({ writes, deleted }: Head) => 2 * writes + (deleted ? 1 : 0);
+/** The head in a store. where: for messages. Undefined: none, or its first write did not end. A `Damage`: neither file is sound. */
+export async function readHead(where: string, store: Pick<SegmentStore, 'read'>): Promise<FoundHead | undefined> {
+  const files = await Promise.all(kHeadNames.map((name) => store.read(name)));
+  const heads = await Promise.all(files.map((bytes) => bytes && decodeHead(where, bytes)));
+  const newest = orderOf(heads[0]) >= orderOf(heads[1]) ? 0 : 1;
+  const head = heads[newest];
+  if (!head) {
+    if (files.every((bytes) => bytes === undefined || bytes.length < kBytes)) return undefined;
+    throw new Damage('its SHA-256 is another one');
+  }
+  const wrong = kHeadNames.find((_, i) => files[i] && !heads[i]);
+  return { head, older: kHeadNames[1 - newest]!, hasOlder: files[1 - newest] !== undefined, wrong };
+}
+
+/** Puts a head in the place of the older one. */
+export async function writeHead(store: SegmentStore, { older, hasOlder }: FoundHead, head: Head): Promise<void> {
+  const bytes = await encodeHead(head);
+  if (hasOlder) await store.patch(older, bytes);
+  else await store.add(older, bytes); // if another writer was faster, its head is as good
+}
+
+/** Makes the first head. False: there is one. */
+export const beginHead = async (store: SegmentStore, head: Head): Promise<boolean> =>
+  store.add(kHeadNames[0], await encodeHead(head));
+
+/** Removes the head, the older file first: it must not be the one that counts. */
+export async function removeHead(store: SegmentStore, found: FoundHead | undefined): Promise<void> {
+  const first = found?.older ?? kHeadNames[0];
+  await store.remove(first);
+  for (const name of kHeadNames) if (name !== first) await store.remove(name);
+}

@@ -66,6 +66,16 @@ async function privateFiles(name: string): Promise<Kept> {
     const found = await (await file(of))?.getFile().catch(missing);
     return found && new Uint8Array(await found.arrayBuffer());
   };
+  const write = async (handle: FileSystemFileHandle, bytes: Uint8Array) => {
+    const writable = await handle.createWritable();
+    try {
+      await writable.write(bytes as Uint8Array<ArrayBuffer>);
+      await writable.close(); // only now the file has the bytes
+    } catch (error) {
+      await writable.abort().catch(() => {}); // else it keeps the file from all others
+      throw error;
+    }
+  };
   return {
     async list() {
       const names: string[] = [];
@@ -78,20 +88,14 @@ async function privateFiles(name: string): Promise<Kept> {
       const within = (await folder(true))!;
       const handle = await within.getFileHandle(of, { create: true }); // empty, until the bytes take its place
       try {
-        const writable = await handle.createWritable();
-        await writable.write(bytes as Uint8Array<ArrayBuffer>);
-        await writable.close(); // only now the file has the bytes
+        await write(handle, bytes);
       } catch (error) {
         await within.removeEntry(of).catch(() => {});
         throw error;
       }
       return true;
     },
-    async patch(of, at, bytes) {
-      const writable = await (await (await folder(true))!.getFileHandle(of)).createWritable({ keepExistingData: true });
-      await writable.write({ type: 'write', position: at, data: bytes as Uint8Array<ArrayBuffer> });
-      await writable.close();
-    },
+    patch: async (of, bytes) => write(await (await folder(true))!.getFileHandle(of), bytes),
     remove: async (of) => void (await (await folder(false))?.removeEntry(of).catch(missing)),
     async leave() {
       await (await all(false))?.removeEntry(folderOf(name)).catch(() => {}); // only if it is empty
@@ -147,17 +151,7 @@ async function database(name: string): Promise<Kept> {
         throw error;
       }
     },
-    async patch(file, at, bytes) {
-      await ask('readwrite', (store) => {
-        const request = store.get([name, file]);
-        request.onsuccess = () => {
-          const now = new Uint8Array(request.result as Uint8Array);
-          now.set(bytes, at);
-          store.put(now, [name, file]);
-        };
-        return request;
-      });
-    },
+    patch: async (file, bytes) => void (await ask('readwrite', (store) => store.put(bytes, [name, file]))),
     remove: async (file) => void (await ask('readwrite', (store) => store.delete([name, file]))),
     leave: async () => {},
   };

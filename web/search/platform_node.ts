@@ -95,10 +95,11 @@ function folderStore(folder: string): SegmentStore {
       if (isNew) await syncFolder(folder);
       return isNew;
     },
-    async patch(name, begin, bytes) {
+    async patch(name, bytes) {
       const file = await open(at(name), 'r+');
       try {
-        await file.write(bytes, 0, bytes.length, begin);
+        await file.write(bytes, 0, bytes.length, 0);
+        await file.truncate(bytes.length); // one that was damaged may be longer
         await file.sync();
       } finally {
         await file.close();

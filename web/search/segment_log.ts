@@ -8,7 +8,7 @@
 // Reading several segments that overlap is harmless for the same reason.
 import { ModelFormatError, StateError } from '../core/errors.js';
 import type { Contents } from './contents.js';
-import { beginHead, encodeHead, kHeadName, readHead, slotAt, type Head } from './head.js';
+import { beginHead, kHeadNames, readHead, removeHead, writeHead, type FoundHead, type Head } from './head.js';
 import { Damage, decodeSegment, encodeSegment, type DecodedSegment, type Segment } from './segments.js';
 import { kLockName, type SegmentStore } from './stores.js';
 import { pause } from '../core/signal.js';
@@ -47,16 +47,17 @@ export function parseName(text: string): SegmentName | undefined {
   return name.from <= name.to ? name : undefined;
 }
 
+const isHead = (text: string) => (kHeadNames as readonly string[]).includes(text);
+
 /** What a writer that ended early leaves: a file from which another was to be made, or a lock that it took away. */
 export function isLeftOver(text: string): boolean {
   const [, name = '', end = ''] = /^(writer\.lock|[^.]*)\.(.*)$/.exec(text) ?? [];
-  const isKnown = name === kHeadName || name === kLockName || parseName(name) !== undefined;
-  return isKnown && /^(\d+|[0-9a-f]{32}(\.part)?)$/.test(end);
+  return (isHead(name) || name === kLockName || parseName(name) !== undefined) && /^(\d+|[0-9a-f]{32}(\.part)?)$/.test(end);
 }
 
 /** Whether a file is of an index. */
 export const isOwn = (text: string): boolean =>
-  text === kHeadName || text === kLockName || parseName(text) !== undefined || isLeftOver(text);
+  isHead(text) || text === kLockName || parseName(text) !== undefined || isLeftOver(text);
 
 export function newIndex(): string {
   return Array.from(globalThis.crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -151,9 +152,9 @@ export class SegmentLog {
     return new ModelFormatError(`${this.where}: ${what}; Index.check tells more, and Index.repair keeps what is sound`, { cause });
   }
 
-  private async readHead(): Promise<Head | undefined> {
+  private async readHead(): Promise<FoundHead | undefined> {
     try {
-      return (await readHead(this.where, await this.store.read(kHeadName)))?.head;
+      return await readHead(this.where, this.store);
     } catch (error) {
       if (error instanceof Damage) throw this.wrong(`its head is damaged: ${error.message}`, error);
       throw error;
@@ -163,7 +164,7 @@ export class SegmentLog {
   /** damaged: files that do not count. */
   private async list(damaged: ReadonlySet<string>): Promise<Listing> {
     // The head first: what is written after it was read may be there, what was written before must.
-    const head = await this.readHead();
+    const head = (await this.readHead())?.head;
     const files = await this.store.list();
     const names = namesOf(files).filter((name) => !damaged.has(textOf(name)));
     const index = head ? (head.deleted ? undefined : head.index) : longest(names);
@@ -323,8 +324,8 @@ export class SegmentLog {
     if (this.head && !this.head.deleted) return true;
     if (this.head) await this.destroy(); // another ended before it was done
     const head = { index: this.id ?? newIndex(), deleted: false, writes: this.end, tip: this.kept.at(-1)?.tip ?? '' };
-    if (!(await this.store.add(kHeadName, await beginHead(head)))) {
-      if (!(await this.readHead())) await this.store.remove(kHeadName); // its write did not end
+    if (!(await beginHead(this.store, head))) {
+      if (!(await this.readHead())) await removeHead(this.store, undefined); // its write did not end
       return false;
     }
     this.head = head;
@@ -335,8 +336,8 @@ export class SegmentLog {
   /** Says what the newest write is. False: the index is deleted, or another one. */
   private async setHead(head: Head): Promise<boolean> {
     const found = await this.readHead();
-    if (!found || found.deleted || found.index !== head.index) return false;
-    if (found.writes < head.writes) await this.store.patch(kHeadName, slotAt(head), await encodeHead(head));
+    if (!found || found.head.deleted || found.head.index !== head.index) return false;
+    if (found.head.writes < head.writes) await writeHead(this.store, found, head);
     this.head = head;
     return true;
   }
@@ -394,20 +395,20 @@ export class SegmentLog {
 
   /** Removes all files. Called while no one else writes. */
   async destroy(): Promise<void> {
-    let head;
+    let found: FoundHead | undefined;
     try {
-      head = (await readHead(this.where, await this.store.read(kHeadName)))?.head;
+      found = await readHead(this.where, this.store);
     } catch (error) {
       if (!(error instanceof Damage)) throw error; // damage goes with the rest
     }
-    if (head && !head.deleted) {
-      const gone = { ...head, deleted: true };
-      await this.store.patch(kHeadName, slotAt(gone), await encodeHead(gone));
+    if (found && !found.head.deleted) {
+      await writeHead(this.store, found, { ...found.head, deleted: true });
+      found = await readHead(this.where, this.store);
     }
     // The first write first: without it, the others are an index no longer.
-    const own = (await this.store.list()).filter((file) => isOwn(file) && file !== kHeadName && file !== kLockName);
+    const own = (await this.store.list()).filter((file) => isOwn(file) && !isHead(file) && file !== kLockName);
     for (const file of own.sort()) await this.store.remove(file);
-    await this.store.remove(kHeadName);
+    await removeHead(this.store, found);
     this.kept.length = 0;
     this.id = this.head = undefined;
   }

@@ -16,8 +16,8 @@ export interface SegmentStore {
    * that name.
    */
   add(name: string, bytes: Uint8Array): Promise<boolean>;
-  /** Changes some bytes of a file, which then stay. The others are as before whatever happens. */
-  patch(name: string, at: number, bytes: Uint8Array): Promise<void>;
+  /** Writes a file that is there anew, in place. It stays there once this is done; before that it may be anything. */
+  patch(name: string, bytes: Uint8Array): Promise<void>;
   remove(name: string): Promise<void>;
   /** Runs while no other tab or process writes. It may fail to keep them away: `add` is what decides. */
   alone<T>(run: () => Promise<T>, signal: AbortSignal): Promise<T>;
@@ -45,7 +45,7 @@ export function guarded(name: string, store: SegmentStore): SegmentStore {
     list: () => store.list().catch(tell((why) => `Index: '${name}' cannot list ${kind} (${why})`)),
     read: (file) => store.read(file).catch(tell((why) => `Index: '${name}' cannot read ${file} in ${kind} (${why})`)),
     add: (file, bytes) => store.add(file, bytes).catch(tell((why) => kept(`store ${bytes.length} bytes (${why})`))),
-    patch: (file, at, bytes) => store.patch(file, at, bytes).catch(tell((why) => kept(`change ${file} in ${kind} (${why})`))),
+    patch: (file, bytes) => store.patch(file, bytes).catch(tell((why) => kept(`change ${file} in ${kind} (${why})`))),
     remove: (file) => store.remove(file).catch(tell((why) => kept(`remove ${file} in ${kind} (${why})`))),
     async alone(run, signal) {
       let isIn = false;
@@ -73,10 +73,10 @@ export function memoryStore(): SegmentStore {
     read: async (name) => files.get(name)?.slice(),
     async add(name, bytes) {
       if (files.has(name)) return false;
-      files.set(name, name.includes('-') ? undefined : bytes.slice());
+      files.set(name, name.startsWith('head') ? bytes.slice() : undefined);
       return true;
     },
-    patch: async (name, at, bytes) => files.get(name)?.set(bytes, at),
+    patch: async (name, bytes) => void files.set(name, bytes.slice()),
     remove: async (name) => void files.delete(name),
     alone: (run) => run(),
     hasNews: () => false,

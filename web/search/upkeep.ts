@@ -2,7 +2,7 @@
 import { ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { Breather } from '../core/signal.js';
-import { beginHead, kHeadName, readHead, type Head } from './head.js';
+import { beginHead, readHead, removeHead, type FoundHead, type Head } from './head.js';
 import { checkName } from './names.js';
 import { listIndexes, openStore } from './platform.js';
 import { chainOf, covers, isLeftOver, newIndex, parseName, SegmentLog, textOf, type SegmentName } from './segment_log.js';
@@ -11,6 +11,7 @@ import type { SegmentStore } from './stores.js';
 import type { IndexCheck, IndexListing, IndexProblem, IndexRepair, IndexStoreOptions } from './types.js';
 
 const kRules: Rules = { store: 'string' };
+const kHead = 'head';
 const never = new AbortController().signal;
 
 async function withStore<T>(
@@ -61,25 +62,29 @@ interface Survey {
 
 async function surveyOf(where: string, store: SegmentStore): Promise<Survey> {
   const problems: IndexProblem[] = [];
-  let head: Head | undefined;
+  let found: FoundHead | undefined;
   try {
-    const read = await readHead(where, await store.read(kHeadName));
-    head = read?.head;
-    if (read && !read.whole) problems.push({ file: kHeadName, state: 'unfinished', what: 'one of its two copies is not sound' });
+    found = await readHead(where, store);
+    if (found?.wrong) problems.push({ file: found.wrong, state: 'unfinished', what: 'the other file of the head is sound' });
   } catch (error) {
     if (!(error instanceof Damage)) throw error;
-    problems.push({ file: kHeadName, state: 'damaged', what: error.message });
+    problems.push({ file: kHead, state: 'damaged', what: error.message });
   }
   const files = (await store.list()).sort();
   const leftOver = files.filter(isLeftOver);
   for (const file of leftOver) problems.push({ file, state: 'left over', what: 'its writer ended early' });
-  const found: Found[] = [];
+  const segments: Found[] = [];
   for (const file of files) {
     const name = parseName(file);
-    if (name) found.push(await findSegment(where, store, name));
+    if (name) segments.push(await findSegment(where, store, name));
   }
-  judge(head, found, problems);
-  return { head, found, problems: [...found.flatMap(({ problem }) => problem ?? []), ...problems], leftOver };
+  judge(found?.head, segments, problems);
+  return {
+    head: found?.head,
+    found: segments,
+    problems: [...segments.flatMap(({ problem }) => problem ?? []), ...problems],
+    leftOver,
+  };
 }
 
 async function findSegment(where: string, store: SegmentStore, name: SegmentName): Promise<Found> {
@@ -114,8 +119,8 @@ function judge(head: Head | undefined, found: Found[], problems: IndexProblem[])
   const index = head?.index ?? bestOf(sound) ?? names[0]?.index;
   if (index === undefined) return;
   const isNew = found.some(({ segment }) => segment !== undefined && 'version' in segment && segment.version !== 1);
-  if (!head && isNew && !problems.some(({ file }) => file === kHeadName)) {
-    problems.push({ file: kHeadName, state: 'missing', what: 'an index of this version has one' });
+  if (!head && isNew && !problems.some(({ file }) => file === kHead)) {
+    problems.push({ file: kHead, state: 'missing', what: 'an index of this version has one' });
   }
   for (const each of found) {
     if (each.name.index !== index) each.problem ??= { file: textOf(each.name), state: 'foreign', what: 'it is of another index' };
@@ -218,8 +223,8 @@ async function repaired(name: string, store: SegmentStore): Promise<IndexRepair>
       tip = written.tip;
       await breather.breathe(undefined);
     }
-    await store.remove(kHeadName);
-    await store.add(kHeadName, await beginHead({ index, deleted: false, writes: kept.length, tip }));
+    await removeHead(store, undefined);
+    await beginHead(store, { index, deleted: false, writes: kept.length, tip });
     for (const each of found) await store.remove(textOf(each.name));
   }
   for (const file of leftOver) await store.remove(file);

@@ -6,14 +6,15 @@
 import { readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { link, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { threadId } from 'node:worker_threads';
 
-const kTouchMs = 1000;
+const kTouchMs = 500;
 /** Untouched for so long while somebody waits, a lock is stale whose holder cannot be looked up. */
-const kUnseenMs = 5000;
+const kUnseenMs = 3000;
 /** Untouched for so long, any lock is stale. Its process lives, but a thread of it may have ended. */
 const kOldMs = 60_000;
-/** A lock without a word in it: its maker ended between making and writing it, which takes no time. */
-const kEmptyMs = 1000;
+/** A lock that says nothing, or stops in a word: its maker ended between making and writing it, which takes no time. */
+const kEmptyMs = 200;
 
 export const codeOf = (error: unknown): string => String((error as { code?: unknown })?.code ?? error);
 
@@ -21,6 +22,7 @@ interface Holder {
   /** Which lock it is. */
   lock: string;
   pid: number;
+  thread: number;
   /** When the process began, as far as the system tells. */
   began: string;
   /** Where its process id means something. */
@@ -51,10 +53,10 @@ const spaceOf = () =>
     readOr(() => readlinkSync('/proc/self/ns/pid')),
   ].join(' ');
 
-let own: Pick<Holder, 'pid' | 'began' | 'space'> | undefined;
-const self = () => (own ??= { pid: process.pid, began: beganAt('self'), space: spaceOf() });
+let own: Omit<Holder, 'lock'> | undefined;
+const self = () => (own ??= { pid: process.pid, thread: threadId, began: beganAt('self'), space: spaceOf() });
 
-/** Locks that this thread holds, never stale however late they are touched. */
+/** Locks that this thread holds, never stale however late they are touched. A file that names another one of this thread could not be removed. */
 const heldLocks = new Set<string>();
 
 function holderIn(text: string): Holder | undefined {
@@ -68,8 +70,9 @@ function holderIn(text: string): Holder | undefined {
 }
 
 /** Undefined: this process cannot tell. */
-function isAlive({ pid, began, space }: Holder): boolean | undefined {
+function isAlive({ lock, pid, thread, began, space }: Holder): boolean | undefined {
   if (space !== self().space) return undefined;
+  if (pid === self().pid && thread === self().thread && began === self().began) return heldLocks.has(lock);
   try {
     process.kill(pid, 0); // only checks that the process exists
   } catch (error) {
@@ -89,7 +92,6 @@ export async function isStale(path: string): Promise<boolean> {
 
 /** What a stale lock says. */
 async function staleText(path: string): Promise<string | undefined> {
-  if (heldLocks.has(path)) return undefined;
   let text: string;
   let touched: number;
   try {
@@ -106,7 +108,9 @@ async function staleText(path: string): Promise<string | undefined> {
   const waited = Math.max(before?.state === state ? performance.now() - before.since : 0, 0);
   const holder = holderIn(text);
   const alive = holder && isAlive(holder);
-  const most = alive === false ? 0 : text === '' ? kEmptyMs : alive === undefined ? kUnseenMs : kOldMs;
+  if (holder && heldLocks.has(holder.lock)) return undefined;
+  const isUnfinished = text === '' || (!holder && text.startsWith('{'));
+  const most = alive === false ? 0 : isUnfinished ? kEmptyMs : alive === undefined ? kUnseenMs : kOldMs;
   return most === 0 || waited > most || Date.now() - touched > Math.max(most, kOldMs) ? text : undefined;
 }
 
@@ -136,22 +140,28 @@ export async function tryLockFile(path: string): Promise<(() => void) | undefine
     if (text !== undefined) await takeAway(path, text); // the next attempt takes it
     return undefined;
   }
+  heldLocks.add(lock);
   try {
     await file.writeFile(JSON.stringify({ lock, ...self() } satisfies Holder));
   } catch (error) {
+    heldLocks.delete(lock);
     await file.close().catch(() => {});
-    await rm(path, { force: true });
+    await rm(path, { force: true }).catch(() => {});
     throw error;
   }
   // By its handle: the path may be another's by now.
   const touching = setInterval(() => void file.utimes(new Date(), new Date()).catch(() => {}), kTouchMs);
   touching.unref();
-  heldLocks.add(path);
   seen.delete(path);
   return () => {
     clearInterval(touching);
-    heldLocks.delete(path);
+    heldLocks.delete(lock);
     void file.close().catch(() => {});
-    if (holderIn(readOr(() => readFileSync(path, 'utf8')))?.lock === lock) rmSync(path, { force: true });
+    if (holderIn(readOr(() => readFileSync(path, 'utf8')))?.lock !== lock) return; // it is another's now
+    try {
+      rmSync(path, { force: true });
+    } catch {
+      // It is stale: this thread knows, and others see that it is not touched.
+    }
   };
 }

@@ -266,7 +266,9 @@ const indexes = new Map();
 globalThis.index = async (name, options, method, ...args) => {
   try {
     if (!indexes.has(name)) indexes.set(name, wattn.Index.open(name, { embed: letters, ...options }));
-    const index = await indexes.get(name);
+    const opening = indexes.get(name);
+    opening.catch(() => indexes.delete(name));
+    const index = await opening;
     const answer = method === 'size' ? index.size : await index[method](...args);
     if (method === 'dispose') indexes.delete(name);
     return answer;
@@ -274,6 +276,87 @@ globalThis.index = async (name, options, method, ...args) => {
     return `${error.name}: ${error.message}`;
   }
 };
+
+/** What `Index.check`, `repair`, `list` and `delete` say. */
+globalThis.ofIndex = async (method, ...args) => {
+  try {
+    return await wattn.Index[method](...args);
+  } catch (error) {
+    return `${error.name}: ${error.message}`;
+  }
+};
+
+/** The files of an index as its store has them, and how to put others there. */
+const raw = {
+  async opfs(name) {
+    const all = await (await navigator.storage.getDirectory()).getDirectoryHandle('wattn');
+    const folder = await all.getDirectoryHandle(encodeURIComponent(name));
+    const files = {};
+    for await (const [file, handle] of folder) files[file] = new Uint8Array(await (await handle.getFile()).arrayBuffer());
+    const put = async (file, bytes) => {
+      if (!bytes) return folder.removeEntry(file);
+      const writable = await (await folder.getFileHandle(file, { create: true })).createWritable();
+      await writable.write(bytes);
+      await writable.close();
+    };
+    return { files, put };
+  },
+  async indexeddb(name) {
+    const heard = (request) =>
+      new Promise((resolve, reject) => {
+        request.onsuccess = () => resolve(request.result);
+        request.onerror = () => reject(request.error);
+      });
+    const database = await heard(indexedDB.open('wattn-index', 1));
+    const store = () => database.transaction('segments', 'readwrite').objectStore('segments');
+    const range = IDBKeyRange.bound([name], [name, []]);
+    const files = {};
+    for (const key of await heard(store().getAllKeys(range))) files[key[1]] = await heard(store().get(key));
+    const put = (file, bytes) => heard(bytes ? store().put(bytes, [name, file]) : store().delete([name, file]));
+    return { files, put };
+  },
+};
+
+/** Changes, cuts and removes each file of an index. Gives what was silent about documents that are missing, and how often an error told. */
+globalThis.damagedIndex = async (name, store, every) => {
+  const { files, put } = await raw[store](name);
+  const open = async () => {
+    const index = await wattn.Index.open(name, { store });
+    const ids = index.ids().sort().join();
+    await index.dispose();
+    return ids;
+  };
+  const all = await open();
+  const result = { silent: [], untyped: [], refused: 0, whole: 0 };
+  const judge = async (what) => {
+    try {
+      if ((await open()) === all) ++result.whole;
+      else result.silent.push(what);
+    } catch (error) {
+      if (error instanceof wattn.ModelFormatError || error instanceof wattn.UnsupportedError) ++result.refused;
+      else result.untyped.push(`${what}: ${error}`);
+    }
+  };
+  for (const [file, bytes] of Object.entries(files)) {
+    for (let i = 0; i < bytes.length; i += every) {
+      const changed = bytes.slice();
+      changed[i] ^= 1 << (i % 8);
+      await put(file, changed);
+      await judge(`byte ${i} of ${file}`);
+    }
+    for (let length = 0; length < bytes.length; length += 4 * every) {
+      await put(file, bytes.slice(0, length));
+      await judge(`${length} bytes of ${file}`);
+    }
+    await put(file);
+    await judge(`no ${file}`);
+    await put(file, bytes);
+  }
+  return result;
+};
+
+/** As in a page that is not served securely. */
+globalThis.forbidLocks = () => Object.defineProperty(navigator, 'locks', { value: undefined });
 
 /** From now on the page may not use these stores, as in some private modes. */
 globalThis.forbidStores = (kinds) => {
