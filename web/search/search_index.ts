@@ -121,6 +121,8 @@ function toFilter(filter: Filter | null | undefined): ((document: IndexDocument)
 /** An open index; see `Index` in open.ts. */
 export class Index {
   private readonly log: SegmentLog;
+  /** Gives vectors their stored form; it has no rows between two writes. */
+  private scratch: VectorRows | undefined;
   private queue: Promise<unknown> = Promise.resolve();
   private isOpen = true;
   private catching: Progress<AddProgress, AddResult> | undefined;
@@ -373,6 +375,7 @@ export class Index {
     this.catching?.then(undefined, () => {});
     this.store.close();
     this.contents.vectors?.dispose();
+    this.scratch?.dispose();
   }
 
   /** Ends the use of the index, which stays stored. Does not dispose of the models. */
@@ -636,13 +639,14 @@ export class Index {
   /** Vectors in the form of segments; none yet: zeros. */
   private async storedForm(model: VectorModel | undefined, data: Float32Array | undefined, rows: number): Promise<Uint8Array> {
     if (!model) return new Uint8Array();
-    const to = await VectorRows.open(model.dim, model.precision);
-    try {
-      to.append(data ?? new Float32Array(rows * model.dim));
-      return to.stored(0, rows);
-    } finally {
-      to.dispose();
+    if (this.scratch?.dim !== model.dim || this.scratch.precision !== model.precision) {
+      this.scratch?.dispose();
+      this.scratch = await VectorRows.open(model.dim, model.precision);
     }
+    this.scratch.append(data ?? new Float32Array(rows * model.dim));
+    const stored = this.scratch.stored(0, rows);
+    this.scratch.compact(new Int32Array());
+    return stored;
   }
 
   private catchUp(): void {

@@ -132,6 +132,8 @@ export class SegmentLog {
   private id: string | undefined;
   private head: Head | undefined;
   private files: string[] = [];
+  /** The files when all of them had been read, as a text. Whatever another writer does changes their names. */
+  private known: string | undefined;
 
   /** where: for messages. */
   constructor(
@@ -187,6 +189,8 @@ export class SegmentLog {
    * write did not end: it is cut, and no head says that it was stored (empty, where there is no head).
    */
   async *read(): AsyncGenerator<LogEvent> {
+    if (this.known !== undefined && this.known === String(await this.store.list())) return;
+    this.known = undefined;
     const damaged = new Set<string>();
     let last = '';
     for (let tries = 0; ; ++tries) {
@@ -198,7 +202,9 @@ export class SegmentLog {
       if (fault && isSame) throw this.wrong(fault);
       if (!fault) {
         try {
-          return yield* this.follow(listing);
+          yield* this.follow(listing);
+          if (damaged.size === 0) this.known = String(listing.files);
+          return;
         } catch (error) {
           if (error instanceof Gone) {
             if (isSame && tries > kTries) throw new StateError(`${this.where}: cannot be read, because it is written all the time`);
@@ -366,6 +372,7 @@ export class SegmentLog {
       const name = parseName(file);
       return name ? seen.some((larger) => covers(larger, name)) : isLeftOver(file);
     };
+    this.known = undefined;
     for (const file of this.files.filter(isOver).sort()) await this.store.remove(file);
     this.files = [];
   }
@@ -395,6 +402,7 @@ export class SegmentLog {
 
   /** Removes all files. Called while no one else writes. */
   async destroy(): Promise<void> {
+    this.known = undefined;
     let found: FoundHead | undefined;
     try {
       found = await readHead(this.where, this.store);

