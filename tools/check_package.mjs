@@ -18,7 +18,7 @@ const kMostPacked = 8_500_000;
 function checkContents() {
   const names = packed.files
     .map((file) => file.path)
-    .filter((path) => !/^(dist\/|package\.json$|README\.md$|LICENSE$|NOTICE$)/.test(path));
+    .filter((path) => !/^(dist\/|package\.json$|README\.md$|LICENSE$|NOTICE$|SECURITY\.md$|CHANGELOG\.md$)/.test(path));
   if (names.length > 0) throw new Error(`unexpected files in the tarball: ${names.join(', ')}`);
   const { dependencies, scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   if (dependencies) throw new Error('the package has run-time dependencies');
@@ -86,7 +86,7 @@ function commandLine() {
 function baseModel() {
   const [base] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', packing.work], { cwd: join(root, 'models/base') }));
   const names = base.files.map(({ path }) => path).sort();
-  const expected = ['LICENSE', 'NOTICE', 'README.md', 'index.d.ts', 'index.js', 'package.json', 'wattn-base.gguf'];
+  const expected = ['LICENSE', 'NOTICE', 'README.md', 'SECURITY.md', 'index.d.ts', 'index.js', 'package.json', 'wattn-base.gguf'];
   same(names, expected, 'the tarball of wattn-base');
   const cwd = install(packing, 'node-esm');
   run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(packing.work, base.filename)], { cwd });

@@ -1,5 +1,6 @@
-// What has to be true before `npm publish`, which runs this: the package page has its addresses, from which it makes links of README's
-// relative ones; the version is in CHANGELOG; what is packed is built. The workflow publish.yml sets the addresses.
+// What has to be true before `npm publish`, which runs this, and before publish.yml packs: the package page has its addresses, from which it makes
+// links of README's relative ones; SECURITY.md says where to report; the version is in CHANGELOG; what is packed is built. tools/set_addresses.mjs
+// sets the addresses.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail, root } from './lib/shell.mjs';
@@ -8,8 +9,10 @@ const folder = process.cwd();
 const about = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 
 const missing = ['repository', 'homepage', 'bugs'].filter((name) => !about[name]?.url && typeof about[name] !== 'string');
-if (missing.length > 0)
-  fail(`package.json: expected ${missing.join(', ')}, found none: npm pkg set repository.url=.. homepage=.. bugs.url=..`);
+if (missing.length > 0) fail(`package.json: expected ${missing.join(', ')}, found none: run tools/set_addresses.mjs`);
+if (!about.files.includes('SECURITY.md')) fail('package.json: files: expected SECURITY.md, found none');
+if (!readFileSync(join(root, 'SECURITY.md'), 'utf8').includes('/security/advisories/new)'))
+  fail('SECURITY.md: expected the address for reports, found none: run tools/set_addresses.mjs');
 
 const readme = readFileSync(join(folder, 'README.md'), 'utf8');
 const links = [...readme.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link]) => link);
