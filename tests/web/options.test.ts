@@ -1,4 +1,6 @@
-// Every public function that takes options refuses those that it does not know.
+// Every public function that takes options refuses those that it does not know, and reads each once, as an own property.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   AutoModel,
   AutoModelForCausalLM,
@@ -52,6 +54,36 @@ async function expectRefused(call: (options: any) => unknown, known: string | un
     const { message } = await failure(async () => call({ [misspelt]: 1 }));
     expect(message).toContain(`unknown option '${misspelt}'; did you mean '${known}'?`);
   }
+}
+
+/** The options that the error for an unknown one lists. */
+async function knownOptions(call: (options: any) => unknown): Promise<string[]> {
+  const { message } = await failure(async () => call({ no_such_option: 1 }));
+  return (/known options: (.*)$/.exec(message)?.[1] ?? '').split(', ').filter((name) => name !== '');
+}
+
+/** Where the package reads properties of these names that only Object.prototype has, during a call. It may fail: some need an option. */
+async function readsOfPrototype(names: readonly string[], call: () => Promise<unknown>): Promise<string[]> {
+  const reads = new Set<string>();
+  for (const name of names) {
+    Object.defineProperty(Object.prototype, name, {
+      configurable: true,
+      get() {
+        const [, , caller = ''] = new Error().stack!.split('\n');
+        if (this !== globalThis && /[\\/]dist[\\/]/.test(caller)) reads.add(`${name} ${caller.trim()}`);
+        return undefined;
+      },
+      set(value) {
+        Object.defineProperty(this, name, { value, writable: true, enumerable: true, configurable: true });
+      },
+    });
+  }
+  try {
+    await call().catch(() => {});
+  } finally {
+    for (const name of names) delete (Object.prototype as Record<string, unknown>)[name];
+  }
+  return [...reads];
 }
 
 async function loaded() {
@@ -296,6 +328,35 @@ describe('unknown options', () => {
     ['EncoderDecoder, generate', (o) => encoderDecoder().generate(ids, [1], o), 'num_beams'],
   ];
   it.each(forwards)('of the forward of nn.%s', (_, call, known) => expectRefused(call, known));
+
+  // A property of Object.prototype is one of every object that does not have it. So nothing may look for an option there, not even in an object
+  // that wattn made itself.
+  it.each([...cases, ...functions, ...modules, ...forwards])('of %s are not looked for in Object.prototype', async (_, call) => {
+    const known = await knownOptions(call);
+    for (const given of [undefined, {}]) {
+      const reads = await readsOfPrototype(known, async () => call(given));
+      expect(reads).toEqual([]);
+    }
+  });
+
+  // A getter may give something else the second time, after it was checked.
+  it.each([...cases, ...functions, ...modules, ...forwards])('of %s are read once', async (_, call) => {
+    const reads: Record<string, number> = {};
+    const given = {};
+    for (const name of await knownOptions(call)) {
+      const get = () => void (reads[name] = (reads[name] ?? 0) + 1);
+      Object.defineProperty(given, name, { enumerable: true, get });
+    }
+    await failure(async () => call(given)).catch(() => {});
+    expect(Object.entries(reads).filter(([, times]) => times > 1)).toEqual([]);
+  });
+
+  it('are used as they were read', () => {
+    const files = readdirSync('web', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+    const unused = files.filter((file) => /^\s*(await )?readOptions\(/m.test(readFileSync(join('web', file), 'utf8')));
+    expect(files.length).toBeGreaterThan(100);
+    expect(unused).toEqual([]);
+  });
 
   it.each(['embed', 'classify', 'rank', 'run', 'generate', 'tokenize', 'inspect', 'pack'])('of wattn %s', async (command) => {
     const { error, code } = await wattn([command, '--no-such-option', '--modle', 'x']);

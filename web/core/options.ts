@@ -57,21 +57,34 @@ export function unknownOption(where: string, name: string, known: readonly strin
   return new InputError(`${where}: unknown option '${name}'${nearest} ${list}`);
 }
 
+/** A copy of an object's own properties, each read once, without a prototype. Lists and what is no object stay as they are. */
+export const ownCopy = <T>(given: T): T =>
+  typeof given === 'object' && given !== null && !Array.isArray(given)
+    ? Object.assign(Object.create(null) as T & object, given)
+    : given;
+
+/** What `readOptions` gives where the caller gave none: it has no prototype, either. */
+export const kNoOptions: object = Object.freeze(Object.create(null) as object);
+
 /**
- * Throws for the first option that is unknown or of the wrong type. where: the function's name, for messages. rules: a list of names
- * where the values are checked later.
+ * The caller's options, read once: a copy without a prototype of their own properties, so that neither a getter that changes its mind nor
+ * something added to `Object.prototype` changes an answer. What is not given is left out. Throws for the first option that is unknown or
+ * of the wrong type. where: the function's name, for messages. rules: a list of names where the values are checked later.
  */
-export function checkOptions(where: string, options: unknown, rules: Rules | readonly string[]): void {
-  if (options === undefined || options === null) return;
+export function readOptions<T>(where: string, options: T, rules: Rules | readonly string[]): NonNullable<T> {
+  if (options === undefined || options === null) return kNoOptions as NonNullable<T>;
   if (typeof options !== 'object' || Array.isArray(options)) {
     throw new InputError(`${where}: expected an object of options, found ${describe(options)}`);
   }
+  const own = Object.create(null) as Record<string, unknown>;
   const names = Array.isArray(rules) ? (rules as string[]) : undefined;
   for (const key of Object.keys(options)) {
     if (!(names ? names.includes(key) : Object.hasOwn(rules, key))) throw unknownOption(where, key, names ?? Object.keys(rules));
     const value = (options as Record<string, unknown>)[key];
+    own[key] = value;
     if (names || value === undefined || value === null) continue;
     const wanted = expected((rules as Rules)[key] as Rule, value);
     if (wanted !== undefined) throw new InputError(`${where}: option '${key}': expected ${wanted}, found ${describe(value)}`);
   }
+  return own as NonNullable<T>;
 }

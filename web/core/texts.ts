@@ -35,11 +35,18 @@ export async function* itemsOf<T>(
   }
 }
 
-export function checkTexts(where: string, texts: unknown): asserts texts is string | readonly string[] {
-  if (typeof texts === 'string') return;
+/** The strings of a string or an array, in an array of our own: each is read once, as a getter may give something else the second time. */
+export function readTexts(where: string, texts: unknown): string[] {
+  if (typeof texts === 'string') return [texts];
   if (!Array.isArray(texts)) throw new InputError(`${where}: expected a string or an array of strings, found ${describe(texts)}`);
-  const bad = texts.findIndex((text) => typeof text !== 'string');
-  if (bad >= 0) throw new InputError(`${where}: expected a string at index ${bad}, found ${describe(texts[bad])}`);
+  const { length } = texts;
+  const out: string[] = [];
+  for (let i = 0; i < length; ++i) {
+    const text: unknown = texts[i];
+    if (typeof text !== 'string') throw new InputError(`${where}: expected a string at index ${i}, found ${describe(text)}`);
+    out.push(text);
+  }
+  return out;
 }
 
 /** Texts as they cross to WebAssembly: joined, in UTF-8 (lone surrogates become U+FFFD), with their lengths in UTF-16 units. */

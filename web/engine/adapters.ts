@@ -1,11 +1,11 @@
 // The adapters of a loaded model: loading, choosing, merging. Loaded with the first adapter. Each engine holds the adapters that its
 // model has; the caller's holds which one is active too, and every call names the one that it uses.
 import { describe, InputError } from '../core/errors.js';
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import { allInOrder } from '../core/signal.js';
 import { concat } from '../core/texts.js';
 import { loadFrom } from '../source/load_from.js';
-import { readJson, readOptional, readRequired, type NamedBytes, type Progress } from '../source/model_files.js';
+import { readFields, readJson, readOptional, readRequired, type NamedBytes, type Progress } from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
 import { kAdapterConfig, kAdapterWeights, readAdapter, type AdapterTensor } from '../source/peft.js';
 import type { ModelSource } from '../source/source.js';
@@ -29,7 +29,7 @@ function checkName(where: string, engine: { adapters?: Adapters }, name: unknown
 
 /** The model's config.json with the labels of an adapter: of its own config.json, else the model's if they are as many. */
 function filesWith(engine: HostEngine, files: readonly NamedBytes[], tensors: readonly AdapterTensor[]): readonly NamedBytes[] {
-  const base = readJson(engine.files, kLabels) ?? {};
+  const base = readFields(engine.files, kLabels);
   const own = readJson(files, kLabels);
   const heads = tensors.filter(({ rank, rows }) => rank === 0 && rows > 0);
   const fits = heads.length === 0 || heads.some(({ rows }) => rows === Object.keys((base['id2label'] ?? {}) as object).length);
@@ -116,7 +116,7 @@ export async function load_adapter(
   name: string = kDefault,
   options: SourceOptions = {},
 ): Promise<void> {
-  checkOptions('load_adapter', options, kSourceRules);
+  options = readOptions('load_adapter', options, kSourceRules);
   if (typeof name !== 'string' || name === '') throw new InputError(`load_adapter: expected a name, found ${describe(name)}`);
   if (engine.adapters?.held.has(name)) throw new InputError(`load_adapter: expected a name that is not in use, found '${name}'`);
   await loadFrom(openModel(source, options ?? {}), options ?? {}, async (from, progress, signal) => {

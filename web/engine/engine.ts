@@ -6,7 +6,7 @@ import { loadFrom } from '../source/load_from.js';
 import { kGenerationFiles, kSpanConfig, readJson, type NamedBytes, type Progress } from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
 import { openModelFiles, readConfig, streamWeights } from '../source/weight_files.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import type { Helpers, SeamEmbedOptions, LoadedHead, SeamModel, SeamModule } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
 import { withModelCalls } from '../host/model_calls.js';
@@ -209,7 +209,7 @@ export class Engine implements AnyEngine {
     adaptedHead = false,
     idsOnly = false,
   ): Promise<Engine> {
-    checkOptions(where, options, { ...kLoadRules, weights_at: 'any' });
+    options = readOptions(where, options, { ...kLoadRules, weights_at: 'any' });
     throwIfAborted(options.signal ?? undefined);
     const generates = head === 'causal_lm' || head === 'seq2seq_lm';
     const { context_length } = options;
@@ -221,7 +221,7 @@ export class Engine implements AnyEngine {
     const source = at ? (await import('../source/weights_at.js')).weightsAt(given, at) : given;
     const wanted = {
       gguf,
-      options: { ...options, dtype: dtypeOf(model, options.dtype) },
+      options: ownCopy({ ...options, dtype: dtypeOf(model, options.dtype) }),
       head,
       generates,
       watch,
@@ -259,7 +259,7 @@ export class Engine implements AnyEngine {
       const [, { from, files, single }] = await abortable(Promise.all([making.made(), opening]), signal);
       const precision = options.precision ?? 'exact';
       const dtype = options.dtype === 'fp32' ? 'f32' : options.dtype;
-      const request = { precision, dtype, head, adapted_head: adaptedHead, ...(context_length && { context_length }) };
+      const request = ownCopy({ precision, dtype, head, adapted_head: adaptedHead, ...(context_length && { context_length }) });
       const { weight_files } = await abortable(
         making.ask((handle) => handle.begin(files, request)),
         signal,
@@ -330,7 +330,7 @@ export class Engine implements AnyEngine {
 
   /** Describes a model from its config.json or the header of its GGUF file, without reading weights. */
   static async describe(model: ModelSpecifier | undefined | null, options: SourceOptions = {}): Promise<ModelDescription> {
-    checkOptions('describeModel', options, kSourceRules);
+    options = readOptions('describeModel', options, kSourceRules);
     const gguf = openGguf(model, options);
     const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
     const making = new Loading(1);
@@ -421,7 +421,7 @@ export class Engine implements AnyEngine {
   /** Embeds texts, in as many jobs as needed. */
   async embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult> {
     const engine = await adapted(this, options);
-    const { first_text = 0, ...rest } = options;
+    const { first_text = 0, ...rest } = ownCopy(options);
     const pace = jobPace();
     const parts: Float32Array[] = [];
     const tokens = new Int32Array(texts.length);

@@ -1,7 +1,7 @@
 // Loads a model on this thread or in workers. What only workers need is loaded with the first of them.
 import { env } from '../core/env.js';
 import { describe, InputError } from '../core/errors.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import type { LoadedHead } from '../host/seam.js';
 import type { ModelSpecifier } from '../source/types.js';
 import { Engine, kDtypes, kLoadRules, type AnyEngine } from './engine.js';
@@ -10,7 +10,9 @@ import type { LoadOptions, ModelOptions } from './types.js';
 const kRules: Rules = { ...kLoadRules, worker: 'any', adapter: 'any', adapters: 'any' };
 /** Whether each name, and the data type, is one of ours. */
 const areOwn = (options: object) =>
-  Object.entries(options).every(([name, value]) => name in kRules && (name !== 'dtype' || !value || kDtypes.includes(value)));
+  Object.entries(options).every(
+    ([name, value]) => Object.hasOwn(kRules, name) && (name !== 'dtype' || !value || kDtypes.includes(value)),
+  );
 const kMostWorkers = 64;
 
 function toCount(where: string, worker: unknown): number {
@@ -31,9 +33,11 @@ export async function loadEngine(
   idsOnly = false,
 ): Promise<AnyEngine> {
   const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
-  const own = !isObject || areOwn(given) ? given : (await import('./transformers_js.js')).toLoadOptions(where, given);
-  const { weights_at, ...options } = (own ?? {}) as LoadOptions & { weights_at?: object };
-  checkOptions(where, isObject ? options : given, kRules);
+  const own = isObject ? ownCopy(given) : given;
+  const theirs = isObject && !areOwn(own as ModelOptions);
+  const named = theirs ? (await import('./transformers_js.js')).toLoadOptions(where, own as ModelOptions) : own;
+  const { weights_at, ...known } = ownCopy((named ?? {}) as LoadOptions & { weights_at?: object });
+  const options = readOptions(where, isObject ? known : (given as typeof known), kRules);
   const { numThreads: threads, proxy } = env.backends.onnx.wasm;
   const { worker = proxy, adapter, adapters, ...set } = options;
   const rest = { ...(threads && { threads }), ...set, ...(weights_at && { weights_at }) };

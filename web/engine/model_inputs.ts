@@ -3,7 +3,7 @@ import type { AnyEngine } from './engine.js';
 import { asLoaded } from './loaded.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import { readJson } from '../source/model_files.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { readOptions, type Rules } from '../core/options.js';
 import type { TensorBase } from '../core/tensor_base.js';
 import type { ForwardOptions, ModelInputs } from './types.js';
 
@@ -80,16 +80,16 @@ export interface Inputs {
 export function toInputs(inputs: ModelInputs): Inputs {
   if (inputs === null || typeof inputs !== 'object')
     throw new InputError(`model: expected { input_ids, ... }, found ${describe(inputs)}`);
-  const { past_key_values, ...own } = inputs as ModelInputs & { past_key_values?: unknown };
+  const { past_key_values, ...given } = inputs as ModelInputs & { past_key_values?: unknown };
   if (past_key_values) {
     throw new UnsupportedError(
       'model: past_key_values: keys and values do not leave WebAssembly: pass all ids of the text, or call generate()',
     );
   }
-  checkOptions('model', own, kInputRules);
-  const ids = toTable('input_ids', inputs.input_ids);
+  const own = readOptions('model', given, kInputRules);
+  const ids = toTable('input_ids', own.input_ids);
   const beside = (name: 'attention_mask' | 'token_type_ids'): Table | undefined => {
-    const value = inputs[name];
+    const value = own[name];
     if (value === undefined || value === null) return undefined;
     const table = toTable(name, value);
     if (table.rows === ids.rows && table.columns === ids.columns) return table;
@@ -130,4 +130,4 @@ export function toHeadMask(
 
 /** @internal A model around a call: what AutoModel.. returns. */
 export const asModel = <F extends object>(engine: AnyEngine, call: F) =>
-  asLoaded(engine, call, { config: readJson(engine.files, 'config.json') ?? {} });
+  asLoaded(engine, call, { config: { ...readJson(engine.files, 'config.json') } });

@@ -1,6 +1,6 @@
 // The parts of a task: one side checks arguments and shapes results for the caller, the other runs beside the engine, maybe in a worker.
 import { describe, InputError } from '../core/errors.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import type { LoadedHead, SeamModel, SeamPredictOptions } from '../host/seam.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { NamedBytes } from '../source/model_files.js';
@@ -74,7 +74,8 @@ export async function runTask(
   context: Context,
 ): Promise<unknown[]> {
   const task = await loadTask!(name);
-  return task.run(await adapted(engine, options), items, options, context);
+  const own = ownCopy(options);
+  return task.run(await adapted(engine, own), items, own, context);
 }
 
 /** The engine with the adapter that a call's options name; pipelines and models name the active one. */
@@ -94,16 +95,16 @@ const kTextRules: Rules = {
 
 export type TextOptions = Omit<TaskTextOptions, 'signal'>;
 
-/** Checks the options of a call and separates the signal, which cannot be sent to workers. */
+/** The options of a call that are set, without the signal, which cannot be sent to workers. own: all as they were given, null included. */
 export function takeOptions<O extends { signal?: AbortSignalLike | undefined }>(
   where: string,
-  options: unknown,
+  given: unknown,
   rules: Rules,
-): { options: Omit<O, 'signal'>; signal: AbortSignalLike | undefined } {
-  checkOptions(where, options, { ...rules, ...kTextRules });
-  const { signal, ...rest } = (options ?? {}) as O;
-  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined && value !== null));
-  return { options: given as Omit<O, 'signal'>, signal: signal ?? undefined };
+): { options: Omit<O, 'signal'>; signal: AbortSignalLike | undefined; own: O } {
+  const own = readOptions(where, given, { ...rules, ...kTextRules }) as O;
+  const { signal, ...rest } = own;
+  const options = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined && value !== null));
+  return { options: ownCopy(options) as Omit<O, 'signal'>, signal: signal ?? undefined, own };
 }
 
 /** The value of top_k; null and Infinity mean all. */
@@ -126,11 +127,11 @@ export function sizeOf(item: unknown): number {
 
 export function toSeamOptions(options: TextOptions, more: SeamPredictOptions = {}): SeamPredictOptions {
   const { max_length, split_special_tokens } = options;
-  return {
+  return ownCopy({
     ...(max_length !== undefined && { max_length }),
     ...(split_special_tokens !== undefined && { split_special_tokens }),
     ...more,
-  };
+  });
 }
 
 const waiting = new WeakMap<TaskEngine, Promise<unknown>>();

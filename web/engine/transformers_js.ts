@@ -27,7 +27,7 @@ const kHere = ['wasm', 'cpu', 'auto'];
 
 /** One that neither library has is returned as it is: the caller's check refuses it. */
 function dtypeOf(given: unknown): unknown {
-  if (typeof given === 'string') return given in kDtypes ? kDtypes[given] : given;
+  if (typeof given === 'string') return Object.hasOwn(kDtypes, given) ? kDtypes[given] : given;
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return given ?? undefined;
   // One for each file: a model is loaded whole, so the most exact counts.
   const each = Object.values(given).map(dtypeOf);

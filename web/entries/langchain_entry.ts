@@ -5,7 +5,7 @@
  */
 import { AutoTokenizer } from './index.js';
 import { InputError } from '../core/errors.js';
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import type { EmbedOptions } from '../engine/types.js';
 import type { ModelSpecifier } from '../source/types.js';
 import type { FeatureExtractionPipeline } from '../tasks/embed_types.js';
@@ -51,7 +51,7 @@ export class WattnEmbeddings {
   readonly #options: EmbedOptions | undefined;
 
   constructor(fields: WattnEmbeddingsFields = {}) {
-    checkOptions('WattnEmbeddings', fields, ['model', 'options']);
+    fields = readOptions('WattnEmbeddings', fields, ['model', 'options']);
     this.#load = given('WattnEmbeddings', 'feature-extraction', fields.model);
     this.#options = fields.options;
   }
@@ -89,7 +89,7 @@ export class WattnTextSplitter {
       add_special_tokens: 'boolean',
       split_special_tokens: 'boolean',
     } as const;
-    checkOptions('WattnTextSplitter', fields, rules);
+    fields = readOptions('WattnTextSplitter', fields, rules);
     const { tokenizer, ...options } = fields ?? {};
     for (const name of ['tokenizer', 'max_tokens'] as const)
       if (fields?.[name] === undefined) throw new InputError(`WattnTextSplitter: expected the field '${name}', found none`);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import type { EmbedOptions } from '../engine/types.js';
 import { given, rowsOf, type Given, type Load } from './given_model.js';
 
@@ -55,7 +55,7 @@ export class WattnEmbedding {
   getQueryEmbedding!: (query: string | { type: string; text?: string; [more: string]: any }) => Promise<number[] | null>;
 
   constructor(fields: WattnEmbeddingFields = {}) {
-    checkOptions('WattnEmbedding', fields, { model: 'any', options: 'any', embedBatchSize: 'count' });
+    fields = readOptions('WattnEmbedding', fields, { model: 'any', options: 'any', embedBatchSize: 'count' });
     const { options, embedBatchSize = 64 } = fields;
     const load: Load<'feature-extraction'> = given('WattnEmbedding', 'feature-extraction', fields.model);
     const self = async <Node extends LlamaNode>(nodes: Node[], more?: LlamaBatchOptions) => {

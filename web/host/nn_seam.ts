@@ -1,6 +1,6 @@
 // The WebAssembly of nn: loaded once, then every call is synchronous.
 import { InputError, StateError, describe } from '../core/errors.js';
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import type { NnHost, SeamOptions } from './nn_types.js';
 import type { Env } from '../core/types.js';
 
@@ -15,7 +15,7 @@ let waiting: Promise<void> | undefined;
  * await nn.ready(); // once, before anything else of nn
  */
 export async function ready(options: { wasm?: Env['wasm'] } = {}): Promise<void> {
-  checkOptions('nn.ready', options, ['wasm']);
+  options = readOptions('nn.ready', options, ['wasm']);
   if (host && !host.isBroken) return;
   waiting ??= import('./nn_host.js')
     .then(({ freshHost }) => freshHost('nn', options.wasm))

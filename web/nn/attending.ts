@@ -1,5 +1,5 @@
 // Modules with attention: their options, and how masks and weights cross to WebAssembly.
-import { checkOptions } from '../core/options.js';
+import { ownCopy, readOptions } from '../core/options.js';
 import { Native, type KeyValueCache } from './module.js';
 import { toMask, type MaybeTensor, type TensorsByName, type Tensor as NnTensor } from './tensor.js';
 
@@ -36,8 +36,9 @@ export abstract class Attending extends Native {
     known: readonly string[] = kAttend,
     masks: Readonly<Record<string, string>> = { attn_mask: 'attn_mask', key_padding_mask: 'key_padding_mask' },
   ): F32 | Weighed {
-    checkOptions(`nn.${this.type}`, options, known);
-    const { cache, tgt_is_causal, ...rest } = { ...options } as Record<string, unknown>;
+    options = readOptions(`nn.${this.type}`, options, known);
+    const { cache, tgt_is_causal, ...others } = options as Record<string, unknown>;
+    const rest = ownCopy(others);
     if (tgt_is_causal !== undefined) rest['is_causal'] = tgt_is_causal;
     const given: TensorsByName = { ...tensors };
     for (const [name, option] of Object.entries(masks)) {

@@ -1,5 +1,5 @@
 // Helpers that show how a block's output changes when the tokens of its input are permuted.
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import { InputError } from '../core/errors.js';
 import { shuffle } from '../core/random.js';
 import { permute_rows } from './functional.js';
@@ -67,7 +67,7 @@ export interface EquivarianceReport {
  * nn.equivariance((x) => attention.forward(x), nn.randn(1, 5, 8, { seed: 1 })).equivariant < 1e-5; // => true
  */
 export function equivariance(f: (x: TensorBase) => TensorBase, x: TensorBase, options: { seed?: number } = {}): EquivarianceReport {
-  checkOptions('nn.equivariance', options, { seed: 'index' });
+  options = readOptions('nn.equivariance', options, { seed: 'index' });
   const at = isIds(x) ? x.dims.length - 1 : x.dims.length - 2; // the dimension of tokens
   const seq = x.dims[at];
   if (seq === undefined) {

@@ -4,7 +4,7 @@
  * @module
  */
 import { callFunction, toMask, type MaybeTensor, type Tensor as NnTensor } from './tensor.js';
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import { nextSeed } from './seed.js';
 import type { TensorBase } from '../core/tensor_base.js';
 
@@ -90,7 +90,7 @@ export const sigmoid: (input: TensorBase) => F32 = activate('sigmoid');
  * nn.functional.gelu(nn.tensor([-1, 2])).tolist(); // => [-0.1587, 1.9545]
  */
 export const gelu = (input: TensorBase, options: { approximate?: 'none' | 'tanh' } = {}): F32 => {
-  checkOptions('nn.gelu', options, { approximate: ['none', 'tanh'] });
+  options = readOptions('nn.gelu', options, { approximate: ['none', 'tanh'] });
   return activate(options?.approximate === 'tanh' ? 'gelu_tanh' : 'gelu')(input);
 };
 
@@ -101,7 +101,7 @@ export const gelu = (input: TensorBase, options: { approximate?: 'none' | 'tanh'
  * nn.functional.dropout(nn.ones(4), { p: 0.5, training: false }).tolist(); // => [1, 1, 1, 1]
  */
 export const dropout = (input: TensorBase, options: { p?: number; training?: boolean; seed?: number } = {}): F32 => {
-  checkOptions('nn.dropout', options, ['p', 'training', 'seed']);
+  options = readOptions('nn.dropout', options, ['p', 'training', 'seed']);
   const { p = 0.5, training = true, seed = nextSeed() } = options ?? {};
   return callFunction('dropout', { input }, { p: training ? p : 0, seed }, ['p', 'seed']).output;
 };
@@ -230,7 +230,7 @@ export type EpsForm = 'inside' | 'outside';
 
 /** A norm over the last dimensions: their sizes go with the options. */
 const lastDims = (name: string, input: TensorBase, normalized_shape: Sizes, options: object, known: readonly string[]): F32 => {
-  checkOptions(`nn.${name}`, options, known);
+  options = readOptions(`nn.${name}`, options, known);
   return callFunction(name, { input }, { ...options, normalized_shape }, [...known, 'normalized_shape']).output;
 };
 /**
@@ -307,7 +307,7 @@ export interface PoolOptions {
   padding?: Sizes;
 }
 const pool2d = (name: string, input: TensorBase, kernel_size: Sizes, options: PoolOptions): F32 => {
-  checkOptions(`nn.${name}`, options, ['stride', 'padding']);
+  options = readOptions(`nn.${name}`, options, ['stride', 'padding']);
   return callFunction(name, { input }, { ...options, kernel_size }, ['stride', 'padding', 'kernel_size']).output;
 };
 /**
@@ -380,9 +380,10 @@ export function scaled_dot_product_attention(
 ): F32 | [F32, F32] {
   const known = ['attn_mask', 'score_factor', 'is_causal', 'scale', 'need_weights'];
   const name = 'scaled_dot_product_attention';
-  const masked = options?.attn_mask ? { ...options, attn_mask: toMask(options.attn_mask, true) } : options;
+  const own = readOptions(`nn.${name}`, options, known);
+  const masked = own.attn_mask ? { ...own, attn_mask: toMask(own.attn_mask, true) } : own;
   const { output, weights } = callFunction(name, { query, key, value }, masked, known);
-  return options?.need_weights ? [output, weights as F32] : output;
+  return own.need_weights ? [output, weights as F32] : output;
 }
 
 /**

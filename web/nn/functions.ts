@@ -1,6 +1,6 @@
 // Functions of the torch namespace that are no methods: making tensors, joining them.
 import { describe, InputError } from '../core/errors.js';
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import { Tensor as Plain } from '../core/tensor.js';
 import { checkDim, TensorBase } from '../core/tensor_base.js';
 import { nextSeed } from './seed.js';
@@ -25,13 +25,13 @@ function read<Options extends object>(
   known: readonly string[],
 ): { dims: number[]; options: Options } {
   const last = given.at(-1);
-  const options = last !== null && typeof last === 'object' && !Array.isArray(last) ? last : undefined;
-  checkOptions(where, options, known);
-  const dims = (options ? given.slice(0, -1) : given).flat();
+  const isGiven = last !== null && typeof last === 'object' && !Array.isArray(last);
+  const options = readOptions(where, isGiven ? last : undefined, known) as Options;
+  const dims = (isGiven ? given.slice(0, -1) : given).flat();
   if (!dims.every((dim) => Number.isInteger(dim) && (dim as number) >= 0)) {
     throw new InputError(`${where}: expected sizes to be whole numbers, found ${describe(dims)}`);
   }
-  return { dims: dims as number[], options: { ...options } as Options };
+  return { dims: dims as number[], options };
 }
 
 const made = (tensor: Tensor, { requires_grad = false }: MakeOptions): Tensor => (requires_grad ? tensor.requires_grad_() : tensor);
@@ -49,7 +49,7 @@ const filled = (where: string, value: number, size: readonly unknown[]): Tensor 
  * nn.tensor([[1, 2], [3, 4]]).sum().item(); // => 10
  */
 export function tensor(data: unknown, options: MakeOptions = {}): Tensor {
-  checkOptions('nn.tensor', options, { requires_grad: 'boolean' });
+  options = readOptions('nn.tensor', options, { requires_grad: 'boolean' });
   if (data instanceof TensorBase)
     return made(new Tensor('float32', Float32Array.from(data.data as ArrayLike<number>, Number), data.dims), options);
   const dims: number[] = [];

@@ -1,5 +1,5 @@
 // Complete small models over token ids, and generation.
-import { checkOptions } from '../core/options.js';
+import { ownCopy, readOptions } from '../core/options.js';
 import { InputError } from '../core/errors.js';
 import { Attending, kAttend, kWeights, type AttendOptions, type Weighed } from './attending.js';
 import type { Drawn, PositionKind } from './modules.js';
@@ -61,8 +61,9 @@ export class SequenceClassifier extends Attending {
   override forward(ids: TensorBase, options: ClassifierForward & { need_weights: true }): Weighed;
   override forward(ids: TensorBase, options?: ClassifierForward): F32;
   override forward(ids: TensorBase, options: ClassifierForward = {}): F32 | Weighed {
-    checkOptions('nn.SequenceClassifier', options, kClassifier);
-    const { src_key_padding_mask, ...rest } = options ?? {};
+    options = readOptions('nn.SequenceClassifier', options, kClassifier);
+    const { src_key_padding_mask, ...others } = options;
+    const rest = ownCopy(others);
     if (src_key_padding_mask && rest.key_padding_mask) {
       throw new InputError("nn.SequenceClassifier: expected 'key_padding_mask' or 'src_key_padding_mask', found both");
     }

@@ -1,5 +1,5 @@
 // Losses as modules, with torch's names.
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import type { TensorBase } from '../core/tensor_base.js';
 import {
   binary_cross_entropy_with_logits,
@@ -23,7 +23,7 @@ abstract class Loss<Options extends object> extends Module {
   private readonly kind: string;
   constructor(kind: string, options: Options, known: readonly string[]) {
     super();
-    checkOptions(`nn.${kind}`, options, known);
+    options = readOptions(`nn.${kind}`, options, known);
     this.kind = kind;
     this.options = { ...options };
   }

@@ -1,5 +1,5 @@
 // nn.Module: parameters by name, children, and the modules whose forward runs in WebAssembly.
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import { InputError, describe } from '../core/errors.js';
 import { currentHost, toOptions, type OptionValues } from '../host/nn_seam.js';
 import type { NnHost, SeamCache, SeamNnModule, SeamRow, SeamTensor } from '../host/nn_types.js';
@@ -108,7 +108,7 @@ export class Module {
 
   /** Train mode for this module and its parts. Their parameters require gradients from now on. */
   train(mode = true): this {
-    checkOptions(`nn.${this.type}.train`, { mode }, { mode: 'boolean' });
+    mode = readOptions(`nn.${this.type}.train`, { mode }, { mode: 'boolean' }).mode;
     this.in_training = mode;
     for (const [, child] of this.named_children()) child.train(mode);
     return this;
@@ -190,7 +190,7 @@ export class Module {
 
   /** The number of values in all parameters, or in those that are not frozen; tied ones count once. */
   num_parameters(options: { only_trainable?: boolean } = {}): number {
-    checkOptions(`nn.${this.type}.num_parameters`, options, { only_trainable: 'boolean' });
+    options = readOptions(`nn.${this.type}.num_parameters`, options, { only_trainable: 'boolean' });
     const counted = distinct(this.entries()).filter(({ frozen }) => !(options?.only_trainable && frozen));
     return counted.reduce((sum, { dims }) => sum + dims.reduce((size, dim) => size * dim, 1), 0);
   }
@@ -214,7 +214,7 @@ export class Module {
    */
   load_state_dict(state: Record<string, TensorBase>, options: { strict?: boolean } = {}): void {
     const where = `nn.${this.type}.load_state_dict`;
-    checkOptions(where, options, { strict: 'boolean' });
+    options = readOptions(where, options, { strict: 'boolean' });
     const strict = options?.strict ?? true;
     if (state === null || typeof state !== 'object') {
       throw new InputError(`${where}: expected an object of tensors, found ${describe(state)}`);
@@ -356,7 +356,7 @@ export class Native extends Module {
     return this.handle.training();
   }
   override train(mode = true): this {
-    checkOptions(`nn.${this.kind}.train`, { mode }, { mode: 'boolean' });
+    mode = readOptions(`nn.${this.kind}.train`, { mode }, { mode: 'boolean' }).mode;
     this.handle.train(mode);
     return this;
   }

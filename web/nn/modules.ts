@@ -1,5 +1,5 @@
 // The modules of nn, with torch's names, constructor arguments and forwards; sequences are [batch, seq, hidden].
-import { checkOptions } from '../core/options.js';
+import { ownCopy, readOptions } from '../core/options.js';
 import { InputError } from '../core/errors.js';
 import { Module, Native, type KeyValueCache } from './module.js';
 import { toMask, type MaybeTensor, type Tensor as NnTensor } from './tensor.js';
@@ -19,7 +19,7 @@ export interface Drawn {
 class Unary extends Native {
   /** The module's result for one input. */
   override forward(input: TensorBase, options?: Record<string, never>): F32 {
-    checkOptions(`nn.${this.type}`, options, []);
+    options = readOptions(`nn.${this.type}`, options, []);
     return this.run({ tensors: { input } }).output;
   }
 }
@@ -263,7 +263,7 @@ export class SequencePooling extends Native {
   }
   /** One vector of each sequence: `[batch, seq, hidden]` -> `[batch, hidden]`. Tokens that `key_padding_mask` masks out are left out. */
   override forward(input: TensorBase, options: { key_padding_mask?: MaybeTensor } = {}): F32 {
-    checkOptions('nn.SequencePooling', options, ['key_padding_mask']);
+    options = readOptions('nn.SequencePooling', options, ['key_padding_mask']);
     return this.run({ tensors: { input, key_padding_mask: toMask(options?.key_padding_mask, false) } }).output;
   }
 }
@@ -283,7 +283,7 @@ export class PositionalEncoding extends Native {
   }
   /** The input with its positions added. With `cache` they go on after the tokens that it holds. */
   override forward(input: TensorBase, options: { cache?: KeyValueCache | null } = {}): F32 {
-    checkOptions('nn.PositionalEncoding', options, ['cache']);
+    options = readOptions('nn.PositionalEncoding', options, ['cache']);
     return this.run({ tensors: { input }, cache: options?.cache }).output;
   }
 }
@@ -318,7 +318,7 @@ export class Sequential extends Unary {
   /** Passes the input through the modules in turn. */
   override forward(input: TensorBase, options?: Record<string, never>): F32 {
     if (!this.is_composed) return super.forward(input, options);
-    checkOptions('nn.Sequential', options, []);
+    options = readOptions('nn.Sequential', options, []);
     return this.parts.reduce((at, part) => part.forward(at), input) as F32;
   }
   /** Sets training mode, or evaluation mode with `false`, for all modules inside. */
@@ -458,8 +458,9 @@ export class MultiheadAttention extends Attending {
     options: AttendOptions = {},
   ): [output: F32, weights: F32 | undefined] {
     const own = key === query && value === query; // self-attention: a cache puts the keys of earlier steps before these
-    const need_weights = options?.need_weights ?? true;
-    const out = this.attend({ input: query, ...(own ? {} : { key, value }) }, { ...options, need_weights });
+    const given = ownCopy(options);
+    const asked = typeof given === 'object' ? { ...given, need_weights: given?.need_weights ?? true } : given;
+    const out = this.attend({ input: query, ...(own ? {} : { key, value }) }, asked);
     return Array.isArray(out) ? out : [out, undefined];
   }
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { describe, InputError } from '../core/errors.js';
-import { checkOptions } from '../core/options.js';
+import { ownCopy, readOptions } from '../core/options.js';
 import { currentHost, toOptions } from '../host/nn_seam.js';
 import type { NnHost, SeamOptimizer, SeamTensor } from '../host/nn_types.js';
 import { Tensor, type Leaf } from './tensor.js';
@@ -67,7 +67,7 @@ export abstract class Optimizer<Options extends { lr?: number } = { lr?: number 
   readonly #handle: SeamOptimizer;
 
   constructor(kind: string, params: readonly Tensor[] | readonly Group<Options>[], options: Options, known: readonly string[]) {
-    checkOptions(`nn.optim.${kind}`, options, known);
+    options = readOptions(`nn.optim.${kind}`, options, known);
     this.#kind = kind;
     this.#known = known;
     this.#defaults = { ...options, lr: options?.lr ?? 1e-3 };
@@ -85,7 +85,7 @@ export abstract class Optimizer<Options extends { lr?: number } = { lr?: number 
   /** Adds parameters with options of their own. */
   add_param_group(group: Group<Options>): void {
     const where = `nn.optim.${this.#kind}`;
-    checkOptions(where, group, [...this.#known, 'params']);
+    group = readOptions(where, group, [...this.#known, 'params']);
     if (!Array.isArray(group.params)) throw new InputError(`${where}: expected params of a group, found ${describe(group.params)}`);
     const whole = { ...this.#defaults, ...group };
     this.#options(whole);
@@ -122,7 +122,7 @@ export abstract class Optimizer<Options extends { lr?: number } = { lr?: number 
   }
 
   #options(group: object) {
-    const { params: _, betas, ...rest } = group as { params?: unknown; betas?: readonly [number, number] };
+    const { params: _, betas, ...rest } = ownCopy(group) as { params?: unknown; betas?: readonly [number, number] };
     const where = `nn.optim.${this.#kind}`;
     if (betas === undefined) return toOptions(where, rest);
     if (!Array.isArray(betas) || betas.length !== 2)
@@ -228,7 +228,7 @@ export interface ScheduleOptions {
 }
 function schedule(name: string, optimizer: Optimizer<any>, options: Partial<ScheduleOptions>, known: readonly string[]): LambdaLR {
   const where = `nn.optim.get_${name}_schedule`;
-  checkOptions(where, options, Object.fromEntries(known.map((each) => [each, 'count'])));
+  options = readOptions(where, options, Object.fromEntries(known.map((each) => [each, 'count'])));
   const { num_warmup_steps = 0, num_training_steps = 0 } = options ?? {};
   if (known.length > 1 && options?.num_training_steps === undefined)
     throw new InputError(`${where}: option 'num_training_steps' is missing`);

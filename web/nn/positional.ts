@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import { callFunction, type Tensor as NnTensor } from './tensor.js';
 import type { TensorBase } from '../core/tensor_base.js';
 
@@ -84,7 +84,7 @@ export const alibi_slopes = (heads: number): F32 => callFunction('alibi_slopes',
  * nn.positional.alibi_bias(2, { queries: 2 }).shape; // => [2, 2, 2]
  */
 export const alibi_bias = (heads: number, options: Lengths): F32 => {
-  checkOptions('nn.alibi_bias', options, kLengths);
+  options = readOptions('nn.alibi_bias', options, kLengths);
   return callFunction('alibi_bias', {}, { ...options, heads }, ['heads', ...kLengths]).output;
 };
 /**

@@ -1,6 +1,6 @@
 // A model's layers, counted and printed as by torchinfo 1.8.
 import { describe, InputError } from '../core/errors.js';
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import { collect, Module, traced, type TraceRow } from './module.js';
 import { Tensor } from '../core/tensor.js';
 import { TensorBase } from '../core/tensor_base.js';
@@ -173,7 +173,7 @@ export function summary(model: Module, input_shape: InputShape): Summary {
   return {
     ...facts,
     toString(options) {
-      checkOptions('nn.summary.toString', options, { columns: 'any' });
+      options = readOptions('nn.summary.toString', options, { columns: 'any' });
       return table(facts, options?.columns ?? (Object.keys(kTitles) as SummaryColumn[]));
     },
   };

@@ -1,6 +1,6 @@
 // nn.Tensor: the tensors of nn, which remember where they came from, and how they cross to WebAssembly.
 import { describe, InputError, StateError } from '../core/errors.js';
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import { Tensor as Plain } from '../core/tensor.js';
 import {
   checkDim,
@@ -180,7 +180,7 @@ export class Tensor extends TensorBase<'float32'> {
    * @throws StateError without a graph, or if an earlier backward() freed it
    */
   backward(gradient?: TensorBase | null, options: { retain_graph?: boolean } = {}): void {
-    checkOptions('backward', options, { retain_graph: 'boolean' });
+    options = readOptions('backward', options, { retain_graph: 'boolean' });
     const given = gradient === undefined || gradient === null ? null : toSeam('backward', 'gradient', gradient);
     if (!given && this.size !== 1) {
       throw new InputError(`backward: expected a tensor of one number, or a gradient beside it, found dims [${this.dims}]`);
@@ -328,7 +328,7 @@ export class Tensor extends TensorBase<'float32'> {
   }
   /** Divided by n - `correction` (default 1), as in torch. */
   var(dim?: number | Shape | null, options: { keepdim?: boolean; correction?: number } = {}): Tensor {
-    checkOptions('nn.var', options, ['keepdim', 'correction']);
+    options = readOptions('nn.var', options, ['keepdim', 'correction']);
     const { correction = 1, keepdim = false } = options ?? {};
     const apart = this.sub(reduce('mean', this, dim, { keepdim: true }).output);
     const squares = reduce('sum', apart.mul(apart), dim, { keepdim }).output;
@@ -457,7 +457,7 @@ export class Parameter extends Tensor {
   /** @internal */
   constructor(leaf: Leaf);
   constructor(from: TensorBase | Leaf, options: { requires_grad?: boolean } = {}) {
-    checkOptions('nn.Parameter', options, { requires_grad: 'boolean' });
+    options = readOptions('nn.Parameter', options, { requires_grad: 'boolean' });
     const given = from instanceof TensorBase;
     if (!given && !('handle' in Object(from))) throw new InputError(`nn.Parameter: expected a Tensor, found ${describe(from)}`);
     super(
@@ -474,7 +474,7 @@ const operand = (other: Operand): TensorBase => (typeof other === 'number' ? new
 const unary = (input: Tensor, kind: string) => callFunction('unary', { input }, { kind }, ['kind']).output;
 
 function reduce(name: string, input: TensorBase, dim: number | Shape | null | undefined, options: { keepdim?: boolean }): Outputs {
-  checkOptions(`nn.${name}`, options, ['keepdim']);
+  options = readOptions(`nn.${name}`, options, ['keepdim']);
   const dims = typeof dim === 'number' ? [dim] : (dim ?? undefined);
   return callFunction(name, { input }, { ...options, dim: dims }, ['dim', 'keepdim']);
 }
@@ -513,7 +513,7 @@ export function fromAnswer({ output, weights }: OutputsAnswer): Outputs {
 /** Calls a function of src/nn/call.cpp. Of options, only the known names are allowed; those with a tensor as value join the tensors. */
 export function callFunction(name: string, tensors: TensorsByName, options?: object, known: readonly string[] = []): Outputs {
   const where = `nn.${name}`;
-  checkOptions(where, options, known);
+  options = readOptions(where, options, known);
   const all: [string, unknown][] = Object.entries({ ...options, ...tensors });
   const isTensor = ([key, value]: [string, unknown]) => key in tensors || value instanceof TensorBase;
   const given = toTensors(where, Object.fromEntries(all.filter(isTensor)) as TensorsByName);

@@ -1,6 +1,6 @@
 // Transformer layers and stacks with torch's names, and TransformerBlock; sequences are [batch, seq, hidden].
 import { describe, InputError } from '../core/errors.js';
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import type { Module } from './module.js';
 import { Attending, kWeights, type AttendOptions, type Weighed } from './attending.js';
 import type { ActivationName, Drawn, SelfAttentionOptions } from './modules.js';
@@ -119,7 +119,7 @@ export class TransformerDecoderLayer extends Decoding {
 }
 
 function stackOptions(what: string, layer: Module, num_layers: number, given: { norm?: boolean }): OptionValues {
-  checkOptions(`nn.${what}`, given, { norm: 'boolean' });
+  given = readOptions(`nn.${what}`, given, { norm: 'boolean' });
   const options = kOptions.get(layer);
   if (!options) throw new InputError(`nn.${what}: expected a layer of that kind, found ${describe(layer)}`);
   return { ...options, num_layers, norm: given?.norm };

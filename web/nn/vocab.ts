@@ -1,7 +1,7 @@
 // Small vocabularies of words or characters. For subwords, see AutoTokenizer.train.
 import { describe, InputError } from '../core/errors.js';
-import { checkOptions, type Rules } from '../core/options.js';
-import { checkTexts } from '../core/texts.js';
+import { readOptions, type Rules } from '../core/options.js';
+import { readTexts } from '../core/texts.js';
 
 /** Options of a `Dictionary`. */
 export interface DictionaryOptions {
@@ -55,7 +55,7 @@ export class Dictionary {
 
   /** tokens: in the order of their ids, specials included. */
   constructor(tokens: readonly string[], options: DictionaryOptions = {}) {
-    checkOptions('nn.Dictionary', options, kRules);
+    options = readOptions('nn.Dictionary', options, kRules);
     this.tokens = [...tokens];
     this.ids = new Map(tokens.map((token, id) => [token, id]));
     if (this.ids.size !== tokens.length) throw new InputError('nn.Dictionary: expected distinct tokens, found one twice');
@@ -66,15 +66,15 @@ export class Dictionary {
 
   /** A dictionary of the distinct words or characters of one or several texts. */
   static from_corpus(texts: string | readonly string[], options: DictionaryOptions = {}): Dictionary {
-    checkOptions('nn.Dictionary.from_corpus', options, kRules);
-    checkTexts('nn.Dictionary.from_corpus', texts);
+    options = readOptions('nn.Dictionary.from_corpus', options, kRules);
+    const list = readTexts('nn.Dictionary.from_corpus', texts);
     const { specials = [], sorted = true, min_frequency = 1 } = options;
     if (!Array.isArray(specials) || !specials.every((each) => typeof each === 'string')) {
       throw new InputError(`nn.Dictionary.from_corpus: option 'specials': expected strings, found ${describe(specials)}`);
     }
     const counts = new Map<string, number>();
     const splitter = new Dictionary([], options);
-    for (const text of typeof texts === 'string' ? [texts] : texts) {
+    for (const text of list) {
       for (const token of splitter.split(text)) counts.set(token, (counts.get(token) ?? 0) + 1);
     }
     const found = [...counts.keys()].filter((token) => !specials.includes(token) && (counts.get(token) as number) >= min_frequency);
@@ -100,7 +100,7 @@ export class Dictionary {
 
   /** Ids of a text. An unknown token becomes `<unk>`, or is an error without one. `bos`, `eos`: add `<s>`, `</s>` around the text. */
   encode(text: string, options: { bos?: boolean; eos?: boolean } = {}): number[] {
-    checkOptions('nn.Dictionary.encode', options, { bos: 'boolean', eos: 'boolean' });
+    options = readOptions('nn.Dictionary.encode', options, { bos: 'boolean', eos: 'boolean' });
     const { bos, eos } = options ?? {};
     const tokens = [...(bos ? ['<s>'] : []), ...this.split(text), ...(eos ? ['</s>'] : [])];
     return tokens.map((token) => {
@@ -123,7 +123,7 @@ export class Dictionary {
 
   /** The text of ids. An id outside the vocabulary is an `InputError`. */
   decode(ids: readonly number[], options: { skip_special_tokens?: boolean } = {}): string {
-    checkOptions('nn.Dictionary.decode', options, { skip_special_tokens: 'boolean' });
+    options = readOptions('nn.Dictionary.decode', options, { skip_special_tokens: 'boolean' });
     const tokens = ids.map((id) => {
       const token = this.tokens[id];
       if (token === undefined) throw new InputError(`nn.Dictionary: expected ids below ${this.size}, found ${id}`);

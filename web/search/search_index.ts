@@ -1,7 +1,7 @@
 // Index: documents found by their words and their meaning, kept where the page or the program keeps its data.
 import { disposable } from '../core/disposable.js';
 import { describe, InputError, ModelFormatError, StateError } from '../core/errors.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import { Breather, throwIfAborted } from '../core/signal.js';
 import { concat, itemsOf } from '../core/texts.js';
 import { Bm25 } from './bm25.js';
@@ -141,14 +141,15 @@ export class Index {
   static async open(name: string, options: IndexOptions = {}): Promise<Index> {
     const where = 'Index.open';
     checkName(where, name);
-    checkOptions(where, options, kOpenRules);
-    const { chunk, words, embed } = options ?? {};
-    if (typeof chunk !== 'function' && chunk !== false) checkOptions(`${where}: option 'chunk'`, chunk, kChunkRules);
-    checkOptions(`${where}: option 'words'`, words, kWordRules);
+    options = readOptions(where, options, kOpenRules);
+    const { chunk, embed } = options;
+    if (chunk !== undefined && chunk !== null && typeof chunk !== 'function' && chunk !== false)
+      options.chunk = readOptions(`${where}: option 'chunk'`, chunk, kChunkRules);
+    const words = readOptions(`${where}: option 'words'`, options.words, kWordRules);
     throwIfAborted(options?.signal ?? undefined);
     const embedder = embed ? new Embedder(embed, options) : undefined;
-    const analyser = new Analyser(words ?? {});
-    const makeWords = () => new Bm25(analyser, words ?? {});
+    const analyser = new Analyser(words);
+    const makeWords = () => new Bm25(analyser, words);
     const store = await openStore(name, options?.store ?? undefined);
     const index = new Index(name, store, embedder, options ?? {}, new Contents(makeWords));
     try {
@@ -228,7 +229,7 @@ export class Index {
     documents: IndexDocument | Iterable<IndexDocument> | AsyncIterable<IndexDocument>,
     options: AddOptions = {},
   ): Progress<AddProgress, AddResult> {
-    checkOptions('Index.add', options, kAddRules);
+    options = readOptions('Index.add', options, kAddRules);
     this.checkOpen();
     const isOne = typeof documents === 'object' && documents !== null && typeof (documents as IndexDocument).id === 'string';
     const list = isOne ? [documents as IndexDocument] : documents;
@@ -245,9 +246,10 @@ export class Index {
     const list = (Array.isArray(changes) ? changes : [changes]) as (Partial<IndexDocument> & { id: string })[];
     return this.add(
       list.map((change) => {
-        const entry = this.contents.documents.get(change?.id);
-        if (!entry) throw new InputError(`Index.update: there is no document ${describe(change?.id)}`);
-        return { ...entry.document, ...change } as IndexDocument;
+        const own = ownCopy(Object(change) as typeof change);
+        const entry = this.contents.documents.get(own.id);
+        if (!entry) throw new InputError(`Index.update: there is no document ${describe(own.id)}`);
+        return { ...entry.document, ...own } as IndexDocument;
       }),
       options,
     );
@@ -281,15 +283,15 @@ export class Index {
   async search(query: string, options: IndexSearchOptions = {}): Promise<IndexHit[]> {
     const where = 'Index.search';
     if (typeof query !== 'string') throw new InputError(`${where}: expected a query, a string, found ${describe(query)}`);
-    checkOptions(where, options, kSearchRules);
-    checkOptions(`${where}: option 'weights'`, options?.weights, { words: 'number', meaning: 'number' });
-    for (const [name, weight] of Object.entries(options?.weights ?? {})) {
+    options = readOptions(where, options, kSearchRules);
+    const weights = readOptions(`${where}: option 'weights'`, options.weights, { words: 'number', meaning: 'number' });
+    for (const [name, weight] of Object.entries(weights)) {
       if (typeof weight === 'number' && !Number.isFinite(weight))
         throw new InputError(`${where}: option 'weights': option '${name}': expected a finite number, found ${describe(weight)}`);
     }
-    const floor = options?.min_score ?? undefined;
-    if (typeof floor !== 'number')
-      checkOptions(`${where}: option 'min_score'`, floor, { words: 'number', meaning: 'number', rank: 'number' });
+    let floor = options.min_score ?? undefined;
+    if (typeof floor !== 'number' && floor !== undefined)
+      floor = readOptions(`${where}: option 'min_score'`, floor, { words: 'number', meaning: 'number', rank: 'number' });
     const filter = toFilter(options?.filter);
     this.checkOpen();
     const { embedder } = this;
@@ -310,7 +312,7 @@ export class Index {
     // Documents may come and go meanwhile; another tab may even have removed the index, and begun another one.
     while (mode !== 'meaning' && !this.contents.isRead) await this.contents.readWords(signal);
     this.checkOpen();
-    let found = candidates(this.contents, query, vector, mode, depth, filter, options ?? {});
+    let found = candidates(this.contents, query, vector, mode, depth, filter, ownCopy({ ...options, weights }));
     if (rerank) found = await reranked(query, found, rerank, signal);
     const best = found.filter((candidate) => isAbove(candidate, floor)).slice(0, top_k);
     return toHits(this.contents.words.analyser, query, best, signal);

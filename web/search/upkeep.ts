@@ -1,6 +1,6 @@
 // What is done to an index as it lies in its store: listing, checking, repairing, deleting.
 import { ModelFormatError, UnsupportedError } from '../core/errors.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { readOptions, type Rules } from '../core/options.js';
 import { Breather } from '../core/signal.js';
 import { beginHead, readHead, removeHead, type FoundHead, type Head } from './head.js';
 import { checkName } from './names.js';
@@ -21,7 +21,7 @@ async function withStore<T>(
   run: (store: SegmentStore) => Promise<T>,
 ): Promise<T> {
   checkName(where, name);
-  checkOptions(where, options, kRules);
+  options = readOptions(where, options, kRules);
   const store = await openStore(name, options?.store ?? undefined);
   try {
     return await run(store);
@@ -31,7 +31,7 @@ async function withStore<T>(
 }
 
 export async function list(options: IndexStoreOptions | undefined): Promise<IndexListing[]> {
-  checkOptions('Index.list', options, kRules);
+  options = readOptions('Index.list', options, kRules);
   return (await listIndexes(options?.store ?? undefined)).sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 

@@ -1,6 +1,6 @@
 // Rows of vectors in WebAssembly memory of their own, and the nearest of them to a query.
 import { describe, InputError, OutOfMemoryError, StateError } from '../core/errors.js';
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import { abortable } from '../core/signal.js';
 import type { AbortSignalLike, Env } from '../core/types.js';
 import type { SearchSeam } from '../host/search_host.js';
@@ -81,7 +81,7 @@ export class VectorRows {
 
   /** No rows yet. Loads the WebAssembly, once for all. */
   static async open(dim: number, precision: RowPrecision, options: VectorRowsOptions = {}): Promise<VectorRows> {
-    checkOptions('VectorRows.open', options, { signal: 'signal', wasm: 'any' });
+    options = readOptions('VectorRows.open', options, { signal: 'signal', wasm: 'any' });
     checkCount('VectorRows.open', 'dim', dim, 1, kMostDims);
     if (!kPrecisions.includes(precision)) {
       const known = kPrecisions.map((name) => `'${name}'`).join(', ');

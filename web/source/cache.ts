@@ -4,7 +4,7 @@
 // An entry is accepted once a loader took the file. Files that a loader refuses are not kept: one that came from the cache is requested once
 // more (load_from.ts). The copy of an accepted file is replaced only by one that is accepted too, because the loader may have refused another file.
 import { env } from '../core/env.js';
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import { InputError, ModelFormatError, NetworkError, UnsupportedError } from '../core/errors.js';
 import { isWhole, kPieceBytes, lockKey, readEntry, readPiece, writeEntry, Writer, type Entry } from './cache_entries.js';
 import { htmlError, hubSource, looksLikeHtml, type RangeSource } from './fetch_source.js';
@@ -330,7 +330,7 @@ async function entriesOf(
   model: string | undefined,
   options: CacheOptions,
 ): Promise<{ store: PieceStore; keys: string[]; found: [string, Entry][] }> {
-  checkOptions(where, options, { cache_dir: 'string', revision: 'string' });
+  options = readOptions(where, options, { cache_dir: 'string', revision: 'string' });
   const store = storeOf(options);
   const unavailable = (cause?: unknown) =>
     new InputError('cache: not available (env.useCache is false, or this page may not store data)', { cause });
@@ -361,7 +361,7 @@ export const cache = {
 
   /** Whether a hub id can be loaded without a network: its weights are cached, no file is incomplete, and a load has accepted them. */
   async has(model: string, options: CacheOptions = {}): Promise<boolean> {
-    checkOptions('cache.has', options, { cache_dir: 'string', revision: 'string' });
+    options = readOptions('cache.has', options, { cache_dir: 'string', revision: 'string' });
     const files = await cache.list(model, options);
     return files.every(({ complete }) => complete) && files.some(({ file }) => isWeights(file));
   },

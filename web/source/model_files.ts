@@ -1,4 +1,5 @@
 // Reads a model's small files whole and in parallel, with one progress over all files. Weights: weight_files.ts.
+import { ownCopy } from '../core/options.js';
 import { plainCallback } from '../core/callback.js';
 import { ModelFormatError } from '../core/errors.js';
 import { parseJson } from '../core/json.js';
@@ -23,9 +24,13 @@ export function readJson(files: readonly NamedBytes[], name: string): Record<str
   } catch (cause) {
     throw new ModelFormatError(`${name}: ${(cause as Error).message}`, { cause });
   }
-  if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as Record<string, unknown>;
+  if (typeof json === 'object' && json !== null && !Array.isArray(json)) return ownCopy(json as Record<string, unknown>);
   throw new ModelFormatError(`${name}: expected an object, found ${JSON.stringify(json).slice(0, 40)}`);
 }
+
+/** The same; no fields where there is no such file. */
+export const readFields = (files: readonly NamedBytes[], name: string): Record<string, unknown> =>
+  readJson(files, name) ?? ownCopy({});
 
 /** The text of a token in tokenizer_config.json: a string, or an object with its content. */
 export function tokenText(token: unknown): string | undefined {

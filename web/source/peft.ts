@@ -1,9 +1,9 @@
 // Adapters as PEFT saves them, read and written: adapter_config.json and adapter_model.safetensors. A tensor is named after the
 // module of the checkpoint that it changes.
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import type { TensorBase } from '../core/tensor_base.js';
-import { readJson, type NamedBytes } from './model_files.js';
+import { readFields, type NamedBytes } from './model_files.js';
 import { isFloat, readSafetensors, save_safetensors, toFloats, type StoredTensor } from './safetensors.js';
 
 export const kAdapterConfig = 'adapter_config.json';
@@ -190,7 +190,7 @@ function wholeOf(name: string, tensor: StoredTensor): AdapterTensor {
 
 /** The tensors of an adapter, from its two files. */
 export function readAdapter(files: readonly NamedBytes[]): AdapterTensor[] {
-  const config = readJson(files, kAdapterConfig) ?? {};
+  const config = readFields(files, kAdapterConfig);
   checkConfig(config);
   const stored = readSafetensors(files.find(([name]) => name === kAdapterWeights)?.[1] as Uint8Array, kAdapterWeights);
   const all = new Map(
@@ -276,8 +276,8 @@ export function save_adapter(
   config: AdapterConfig,
   labels: AdapterLabels = {},
 ): Map<string, Uint8Array> {
-  checkOptions('save_adapter', config, kSettable);
-  checkOptions('save_adapter', labels, ['id2label', 'problem_type']);
+  config = readOptions('save_adapter', config, kSettable);
+  labels = readOptions('save_adapter', labels, ['id2label', 'problem_type']);
   const known = config as unknown as Json;
   const all = Object.entries(kFields).map(([field, value]) => [field, known[field] ?? value]);
   const encode = (json: object) => new TextEncoder().encode(`${JSON.stringify(json, null, 2)}\n`);

@@ -1,7 +1,7 @@
 // safetensors files, read and written: https://github.com/huggingface/safetensors (README, "Format").
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { parseJson } from '../core/json.js';
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import { Tensor } from '../core/tensor.js';
 import { TensorBase, type TensorType } from '../core/tensor_base.js';
 
@@ -208,7 +208,7 @@ export function save_safetensors(
   tensors: Record<string, TensorBase>,
   options: { metadata?: Record<string, string> } = {},
 ): Uint8Array {
-  checkOptions('nn.save_safetensors', options, ['metadata']);
+  options = readOptions('nn.save_safetensors', options, ['metadata']);
   const { metadata } = options ?? {};
   const kTypes: Record<TensorType, string> = { float32: 'F32', int32: 'I32', int64: 'I64', int8: 'I8', uint8: 'U8', bool: 'BOOL' };
   const header: Record<string, unknown> = metadata ? { __metadata__: metadata } : {};

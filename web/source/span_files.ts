@@ -2,7 +2,7 @@
 // gliner takes both from the repository that gliner_config.json names as model_name, and so does this. Loaded with the first GLiNER model.
 import { describe, InputError, ModelFormatError, NetworkError } from '../core/errors.js';
 import { allInOrder } from '../core/signal.js';
-import { kSpanConfig, readJson, readOptional, readTokenizerFiles, type NamedBytes, type Progress } from './model_files.js';
+import { kSpanConfig, readFields, readOptional, readTokenizerFiles, type NamedBytes, type Progress } from './model_files.js';
 import type { ModelSource } from './source.js';
 
 const [kConfig, kTokenizerConfig] = ['config.json', 'tokenizer_config.json'];
@@ -15,7 +15,7 @@ interface Base {
 
 /** Whether a config.json beside gliner_config.json is of an encoder: gliner does not read it. */
 function isOfEncoder(config: readonly NamedBytes[]): boolean {
-  const { model_type: type } = readJson(config, kConfig) ?? {};
+  const { model_type: type } = readFields(config, kConfig);
   return typeof type === 'string' && /^(?!gliner)./i.test(type);
 }
 
@@ -36,7 +36,7 @@ class SpanFiles {
 
   /** config.json of the encoder; none if gliner_config.json contains it. */
   async config(): Promise<NamedBytes[]> {
-    const { encoder_config: given } = readJson(this.spans, kSpanConfig) ?? {};
+    const { encoder_config: given } = readFields(this.spans, kSpanConfig);
     if (given !== undefined && given !== null) return [];
     const own = await this.optional(this.source, kConfig);
     return isOfEncoder(own) ? own : this.fromBase(`${kConfig}: expected the encoder's configuration`, async ({ config }) => config);
@@ -56,7 +56,7 @@ class SpanFiles {
 
   /** wanted: the beginning of the error if there is no such repository, or if it lacks the file. */
   private async fromBase(wanted: string, read: (base: Base) => Promise<NamedBytes[]>): Promise<NamedBytes[]> {
-    const { model_name: name } = readJson(this.spans, kSpanConfig) ?? {};
+    const { model_name: name } = readFields(this.spans, kSpanConfig);
     const model = this.source.name;
     if (typeof name !== 'string' || !/^\w[\w.-]*(\/\w[\w.-]*)?$/.test(name) || name.includes('..')) {
       throw new ModelFormatError(

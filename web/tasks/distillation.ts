@@ -2,7 +2,7 @@
 import { plainCallback } from '../core/callback.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import { floatToHalf } from '../core/half.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { readOptions, type Rules } from '../core/options.js';
 import { Breather } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { AnyEngine } from '../engine/engine.js';
@@ -40,7 +40,7 @@ interface Settings {
 }
 
 function readSettings(options: DistillOptions): Settings {
-  checkOptions('distill', options, kRules);
+  options = readOptions('distill', options, kRules);
   const { pca_dims = 256, sif_coefficient = 1e-4, token_remove_pattern = kUnused } = options;
   const wrong = (name: string, expected: string, found: unknown) =>
     new InputError(`distill: option '${name}': expected ${expected}, found ${describe(found)}`);

@@ -1,7 +1,7 @@
 // What evaluate() does.
 import { plainCallback } from '../core/callback.js';
 import { describe, InputError } from '../core/errors.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { readOptions, type Rules } from '../core/options.js';
 import { throwIfAborted } from '../core/signal.js';
 import { Tensor } from '../core/tensor.js';
 import type { AbortSignalLike } from '../core/types.js';
@@ -213,7 +213,7 @@ export async function evaluate(pipe: unknown, task: unknown, data: unknown, opti
   const where = `evaluate('${task as string}')`;
   if (typeof task !== 'string' || !Object.hasOwn(kRules, task))
     throw new InputError(`evaluate: expected a task of ${Object.keys(kRules).join(', ')}, found ${describe(task)}`);
-  checkOptions(where, options, { ...kCommonRules, ...kRules[task] });
+  options = readOptions(where, options, { ...kCommonRules, ...kRules[task] });
   const found = typeof pipe === 'function' ? (pipe as Pipe).task : undefined;
   const fits = found === 'feature-extraction' || (task === 'classification' && found === 'text-classification');
   if (!fits) {

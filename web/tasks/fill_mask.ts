@@ -2,7 +2,7 @@
 import { withFacts } from '../core/facts.js';
 import { InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
-import { checkTexts } from '../core/texts.js';
+import { readTexts } from '../core/texts.js';
 import type { FillMaskOptions, MaskFilling } from './task_types.js';
 import { readTokenizerConfig, specialTokens } from '../tokenizer/config.js';
 import { factsOf, predict, wasTruncated, type Facts, type Window } from './predict.js';
@@ -87,17 +87,17 @@ export const fillMask: Task<string, Options, Result> = {
 
   prepare([texts, given]) {
     const where = 'fill-mask';
-    const { options, signal } = takeOptions<FillMaskOptions>(where, given, kRules);
-    checkTexts(where, texts);
-    const { targets, ...rest } = options;
-    if (targets !== undefined) checkTexts(`${where}: option 'targets'`, targets);
+    const { options, signal, own } = takeOptions<FillMaskOptions>(where, given, kRules);
+    const items = readTexts(where, texts);
+    const { targets: named, ...rest } = options;
+    const targets = named === undefined ? undefined : readTexts(`${where}: option 'targets'`, named);
     if (targets?.length === 0) throw new InputError(`${where}: option 'targets': expected at least one target, found none`);
     return {
-      items: typeof texts === 'string' ? [texts] : [...texts],
+      items,
       options: {
         ...(rest as TextOptions),
-        top_k: takeTopK(where, given, 5),
-        ...(targets !== undefined && { targets: [targets].flat() as string[] }),
+        top_k: takeTopK(where, own, 5),
+        ...(targets && { targets }),
       },
       signal,
       finish: (results) => {

@@ -1,6 +1,6 @@
 // model.generate(): rows of ids go on, as in transformers.js.
 import { UnsupportedError } from '../core/errors.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { readOptions, type Rules } from '../core/options.js';
 import { Tensor } from '../core/tensor.js';
 import type { AnyEngine } from '../engine/engine.js';
 import { toInputs } from '../engine/model_inputs.js';
@@ -47,7 +47,7 @@ export async function generate(engine: AnyEngine, given: ModelGenerateOptions): 
   const config = Object.entries(generation_config ?? {}).filter(
     ([name]) => name in kRules || name in kMissing || name === 'suppress_tokens',
   );
-  const all: Record<string, unknown> = { ...Object.fromEntries(config), ...rest };
+  let all: Record<string, unknown> = { ...Object.fromEntries(config), ...rest };
   for (const [name, hint] of Object.entries(kMissing)) {
     if (all[name]) throw new UnsupportedError(`generate: option '${name}' is not supported: ${hint}`);
     delete all[name];
@@ -58,7 +58,7 @@ export async function generate(engine: AnyEngine, given: ModelGenerateOptions): 
     const bad = (all['bad_words_ids'] ?? []) as readonly (readonly number[])[];
     all['bad_words_ids'] = [...bad, ...suppress_tokens.map((id) => [Number(id)])];
   }
-  checkOptions('generate', all, kRules);
+  all = readOptions('generate', all, kRules);
   const { streamer, stopping_criteria, signal, past_key_values: _past, use_cache: _use, return_dict_in_generate, ...choice } = all;
   const { pad_token_id, bos_token_id: _bos, adapter, ...options } = choice as ModelGenerateOptions & { bos_token_id?: number };
   const ids = inputs ?? input_ids;

@@ -1,4 +1,5 @@
 // Options of generation: the caller's, those of generation_config.json, and unsupported ones.
+import { ownCopy } from '../core/options.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { GenerateOptions } from './generation_types.js';
 import type { SeamGenerateOptions } from '../host/seam.js';
@@ -74,7 +75,7 @@ function earlyStopping(where: string, value: unknown): 'no' | 'yes' | 'never' {
 
 /** The options of one source, whose names were checked. */
 function toSeam(where: string, given: Record<string, unknown>): SeamGenerateOptions {
-  const out: Record<string, unknown> = {};
+  const out = ownCopy<Record<string, unknown>>({});
   for (const name of Object.keys(kGenerateRules)) {
     const value = given[name];
     if (value === undefined || value === null) continue;
@@ -99,14 +100,14 @@ export function readGenerateOptions(
 ): SeamGenerateOptions {
   const file = 'generation_config.json';
   const config = readConfig(engine);
-  const own: Record<string, unknown> = { ...(readJson(engine.files, file) ?? config), ...ofTask }; // config.json in older repositories
+  const own = ownCopy<Record<string, unknown>>({ ...(readJson(engine.files, file) ?? config), ...ofTask }); // config.json in older repositories
   for (const [name, off] of Object.entries(kRefused)) {
     const value = own[name];
     const isOff = value === undefined || value === null || (Array.isArray(value) && value.length === 0) || off.includes(value);
     if (!isOff) throw new UnsupportedError(`${file}: ${name}: expected no value (not supported), found ${describe(value)}`);
   }
-  const defaults = toSeam(file, { ...own, eos_token_id: own.eos_token_id ?? config.eos_token_id });
-  const given = toSeam('generate', options as Record<string, unknown>);
+  const defaults = toSeam(file, ownCopy({ ...own, eos_token_id: own.eos_token_id ?? config.eos_token_id }));
+  const given = toSeam('generate', ownCopy(options) as Record<string, unknown>);
   // A caller's limit of either kind overrides both defaults.
   if (given.max_new_tokens !== undefined || given.max_length !== undefined) {
     delete defaults.max_new_tokens;
@@ -114,7 +115,7 @@ export function readGenerateOptions(
   }
   if (given.max_new_tokens !== undefined) delete given.max_length;
   defaults.decoder_start_token_id ??= (config.decoder_start_token_id ?? own.bos_token_id) as number;
-  const all = { ...defaults, ...given };
+  const all = ownCopy({ ...defaults, ...given });
   if (all.do_sample && all.seed === undefined) all.seed = Math.floor(Math.random() * 2 ** 31);
   return all;
 }

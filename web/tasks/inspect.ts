@@ -1,6 +1,6 @@
 // A model's layers, shapes, parameters, MACs, bytes and memory, as printed by `wattn inspect`.
 import { Engine, kLoadRules } from '../engine/engine.js';
-import { checkOptions } from '../core/options.js';
+import { ownCopy, readOptions } from '../core/options.js';
 import type { LoadOptions, MemoryInfo, ModelDescription } from '../engine/types.js';
 import { headerBytes, kPrefixBytes, parseHeader } from '../source/safetensors.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
@@ -88,8 +88,9 @@ export async function inspectModel(
   model?: ModelSpecifier | null,
   given: LoadOptions & { seq?: number | undefined } = {},
 ): Promise<Inspection> {
-  checkOptions('inspectModel', given, { ...kLoadRules, adapter: 'any', adapters: 'any', seq: 'count' });
-  const { seq, ...options } = given ?? {};
+  given = readOptions('inspectModel', given, { ...kLoadRules, adapter: 'any', adapters: 'any', seq: 'count' });
+  const { seq, adapter, adapters, ...base } = given;
+  const options = ownCopy({ ...base, adapter, adapters });
   const readers = new Map<string, HeaderReader>();
   const watch = () => {
     readers.clear();
@@ -99,7 +100,6 @@ export async function inspectModel(
       reader.push(chunk);
     };
   };
-  const { adapter, adapters, ...base } = options;
   const engine = await Engine.load('inspectModel', model, base, 'own_lm', watch);
   try {
     if (adapter ?? adapters) await (await import('../engine/adapters.js')).loadAdapters('inspectModel', engine, options);

@@ -1,7 +1,7 @@
 // Labels in config.json, and the caller's own.
 import { describe, InputError, ModelFormatError } from '../core/errors.js';
-import { checkTexts } from '../core/texts.js';
-import { readJson } from '../source/model_files.js';
+import { readTexts } from '../core/texts.js';
+import { readFields } from '../source/model_files.js';
 import type { TaskEngine } from '../engine/task.js';
 
 export interface Config {
@@ -11,7 +11,7 @@ export interface Config {
   [key: string]: unknown;
 }
 
-export const readConfig = (engine: Pick<TaskEngine, 'files'>): Config => readJson(engine.files, 'config.json') ?? {};
+export const readConfig = (engine: Pick<TaskEngine, 'files'>): Config => readFields(engine.files, 'config.json');
 
 /** The names of labels 0 .. count - 1. */
 export function readLabels({ id2label }: Config, count: number): string[] {
@@ -25,14 +25,14 @@ export function readLabels({ id2label }: Config, count: number): string[] {
 
 /** The caller's labels: an array, or one string separated by commas. what: the argument's name. */
 export function takeLabels(where: string, what: string, labels: unknown): string[] {
-  checkTexts(`${where}: ${what}`, labels);
+  const own = readTexts(`${where}: ${what}`, labels);
   const list =
     typeof labels === 'string'
       ? labels
           .split(',')
           .map((label) => label.trim())
           .filter((label) => label !== '')
-      : [...labels];
+      : own;
   if (list.length === 0) throw new InputError(`${where}: ${what}: expected at least one label, found ${describe(labels)}`);
   return list;
 }

@@ -5,7 +5,7 @@ import type { Rules } from '../core/options.js';
 import { topIndices } from '../core/scores.js';
 import { Tensor } from '../core/tensor.js';
 import { TensorBase } from '../core/tensor_base.js';
-import { checkTexts } from '../core/texts.js';
+import { readTexts } from '../core/texts.js';
 import { takeOptions, takeTopK, type Call, type Context, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
 import { isArray, promptOf, runTexts, settingsOf, type Facts, type Role } from './retrieval.js';
 import type { LateInteractionRankOptions, RankedDocument, TokenVectors, TokenVectorsOptions } from './retrieval_types.js';
@@ -99,11 +99,10 @@ function toVectors({ data, dim, ids, offsets, tokens, truncated, unknown }: Enco
 function prepareEncode(engine: Pick<TaskEngine, 'files'>, role: Role, texts: unknown, given: unknown): Call<Item, Options, Result> {
   const where = `${kWhere}.encode_${role}`;
   const { options, signal } = takeOptions<TokenVectorsOptions>(where, given, kEncodeRules);
-  checkTexts(where, texts);
+  const list = readTexts(where, texts);
   const { prompt, prompt_name, ...rest } = options;
   const named = { ...(prompt !== undefined && { prompt }), ...(prompt_name !== undefined && { prompt_name }) };
   const ready = prepareText(engine, role, named);
-  const list = typeof texts === 'string' ? [texts] : texts;
   const items = list.map(ready);
   return {
     items: items.map(({ text }) => text),
@@ -162,8 +161,8 @@ export const lateInteraction: Task<Item, Options, Result> = {
 
   prepare([query, documents, given, more], engine) {
     if (query === kEncode) return prepareEncode(engine, documents as Role, given, more);
-    const { options, signal } = takeOptions<LateInteractionRankOptions>(kWhere, given, kRankRules);
-    const top_k = takeTopK(kWhere, given, Infinity);
+    const { options, signal, own } = takeOptions<LateInteractionRankOptions>(kWhere, given, kRankRules);
+    const top_k = takeTopK(kWhere, own, Infinity);
     const { return_documents, top_k: _top_k, ...rest } = options;
     if (!Array.isArray(documents)) throw new InputError(`${kWhere}: documents: expected an array, found ${describe(documents)}`);
     const ready = { query: prepareText(engine, 'query', {}), document: prepareText(engine, 'document', {}) };
@@ -192,7 +191,7 @@ export const lateInteraction: Task<Item, Options, Result> = {
     if (query === undefined) return encode(engine, items as string[], rest, context);
     if (items.length === 0) return [];
     // The query's own length is the repository's; max_length and on_overflow are of documents.
-    const { split_special_tokens } = rest;
+    const { split_special_tokens } = options;
     const own: Options = { role: 'query', ...(split_special_tokens !== undefined && { split_special_tokens }) };
     const against = typeof query === 'string' ? ((await encode(engine, [query], own, context))[0] as Matrix) : query;
     const out: Result[] = [];

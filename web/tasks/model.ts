@@ -1,6 +1,6 @@
 // AutoModel and its variants with heads: check options, pack rows, lay out results. forward.ts runs them.
 import { ModelFormatError } from '../core/errors.js';
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import { Tensor } from '../core/tensor.js';
 import type { AnyEngine } from '../engine/engine.js';
 import { asModel, kForwardRules, toHeadMask, toInputs, type Inputs } from '../engine/model_inputs.js';
@@ -51,7 +51,7 @@ async function runModel(
   options: CausalForwardOptions,
 ): Promise<ModelOutput> {
   const isCausal = head === 'causal_lm';
-  checkOptions('model', options, isCausal ? { ...kForwardRules, output_logits: 'boolean' } : kForwardRules);
+  options = readOptions('model', options, isCausal ? { ...kForwardRules, output_logits: 'boolean' } : kForwardRules);
   const inputs = toInputs(given);
   const { info } = engine;
   const { hidden_size: hidden, num_hidden_layers: layers, num_attention_heads: heads, num_key_value_heads, head_dim } = info;
@@ -107,7 +107,7 @@ async function loadModel<M = Model>(
 /** A model with `generate`, whose code is loaded by its first call. */
 const withGenerate = <M extends object>(engine: AnyEngine, model: M) =>
   Object.assign(model, {
-    generation_config: readJson(engine.files, 'generation_config.json') ?? {},
+    generation_config: { ...readJson(engine.files, 'generation_config.json') },
     generate: async (options: ModelGenerateOptions) => (await import('./generate.js')).generate(engine, options),
   });
 

@@ -1,5 +1,5 @@
 // A model as one GGUF file, and how near it is to the original. The work is done by packing.ts, which is loaded when it is needed.
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import { concat } from '../core/texts.js';
 import { openGguf } from '../source/gguf_file.js';
 import { loadFrom } from '../source/load_from.js';
@@ -65,7 +65,7 @@ export async function packTo(
   write: (chunk: Uint8Array) => void | Promise<void>,
   options: PackOptions = {},
 ): Promise<PackReport> {
-  checkOptions('pack', options, kRules);
+  options = readOptions('pack', options, kRules);
   return (await import('./packing.js')).packTo(kParts, model, write, options);
 }
 
@@ -84,6 +84,6 @@ export async function comparePacked(
   pairs: readonly ScoredPair[],
   options: SourceOptions = {},
 ): Promise<Comparison> {
-  checkOptions('comparePacked', options, kSourceRules);
+  options = readOptions('comparePacked', options, kSourceRules);
   return (await import('./packing.js')).comparePacked(kParts, original, packed, pairs, options);
 }

@@ -4,12 +4,12 @@ import { loadEngine } from '../engine/load_engine.js';
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { env } from '../core/env.js';
 import { withFacts } from '../core/facts.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import type { SeamEmbedOptions, SeamModel } from '../host/seam.js';
 import { Tensor } from '../core/tensor.js';
 import { kAliases, kTaskNames, loadTask } from './tasks.js';
 import type { Pipelines } from './task_types.js';
-import { checkTexts } from '../core/texts.js';
+import { readTexts } from '../core/texts.js';
 import { readJson } from '../source/model_files.js';
 import type { Extras } from '../tokenizer/make_tokenizer.js';
 import type { Tokenizer } from '../tokenizer/types.js';
@@ -110,7 +110,7 @@ function withTask(engine: AnyEngine, options: EmbedOptions): EmbedOptions {
     throw new InputError("embed: expected one of the options 'task' and 'adapter', found both");
   const instructions = readJson(engine.files, 'config.json')?.['task_instructions'] as Record<string, string> | undefined;
   const isSet = typeof prompt === 'string' || typeof prompt_name === 'string';
-  return { ...options, adapter: task, ...(!isSet && { prompt: instructions?.[task] ?? '' }) };
+  return ownCopy({ ...options, adapter: task, ...(!isSet && { prompt: instructions?.[task] ?? '' }) });
 }
 
 export async function embed(
@@ -118,20 +118,19 @@ export async function embed(
   texts: unknown,
   options: EmbedOptions | null = {},
 ): Promise<Embeddings | QuantizedEmbeddings> {
-  checkTexts('embed', texts);
-  const list = typeof texts === 'string' ? [texts] : texts;
-  checkOptions('embed', options ?? {}, kEmbedRules);
-  const own = withTask(engine, options ?? {});
+  const list = readTexts('embed', texts);
+  options = readOptions('embed', options, kEmbedRules);
+  const own = withTask(engine, options);
   const seamOptions = toSeamOptions(own);
-  const { quantize } = options ?? {};
-  const precision = quantize ? (options?.precision ?? 'binary') : quantize === false ? undefined : options?.precision;
+  const { quantize } = options;
+  const precision = quantize ? (options.precision ?? 'binary') : quantize === false ? undefined : options.precision;
   if (precision && precision !== 'float32' && seamOptions.pooling?.length === 0) {
     throw new InputError(`embed: option 'precision': expected a pooling with '${precision}', found 'none'`);
   }
   const { data, dim, pooled, tokens, truncated, windows, unknown } = await engine.embed(
     list,
     { ...seamOptions, adapter: own.adapter ?? engine.adapters?.active },
-    options?.signal ?? undefined,
+    options.signal ?? undefined,
   );
   const tensor = pooled ? new Tensor('float32', data, [data.length / dim, dim]) : padRows(data, tokens, dim);
   const out = precision ? quantize_embeddings(tensor, precision) : tensor;
@@ -147,7 +146,8 @@ const kTaskOf = { query: /\bquery$/, document: /\b(document|passage)$/ };
  * As in sentence-transformers' encode_query and encode_document: the prompt of that name if there is one. A model with tasks of its own uses the one
  * for that, unless the caller chose an adapter or a task.
  */
-function asRole(engine: AnyEngine, role: Role, options: EmbedOptions): EmbedOptions {
+function asRole(engine: AnyEngine, role: Role, given: EmbedOptions): EmbedOptions {
+  const options = ownCopy(given);
   const { prompt, prompt_name, task, adapter } = options;
   if (task !== undefined) return options;
   const { active, held } = engine.adapters ?? {};
@@ -162,7 +162,7 @@ const embedAs = (engine: AnyEngine, role: Role, texts: unknown, options: EmbedOp
   embed(engine, texts, asRole(engine, role, options ?? {}));
 
 /** What is put before each text that is searched. */
-export const documentPrompt = (engine: AnyEngine): string => withTask(engine, asRole(engine, 'document', {})).prompt ?? '';
+export const documentPrompt = (engine: AnyEngine): string => withTask(engine, ownCopy(asRole(engine, 'document', {}))).prompt ?? '';
 
 // A part of its own: a page with a worker needs none of it.
 const tokenizers = () => Promise.all([import('../tokenizer/make_tokenizer.js'), import('../tokenizer/extras.js')]);
@@ -214,7 +214,8 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
   });
   const pipe = async (...args: unknown[]) => {
     const active = engine.adapters?.active; // when the call begins
-    const { items, options: own, signal, onPiece, stopped, finish } = await prepare(args, engine);
+    const { items, options: prepared, signal, onPiece, stopped, finish } = await prepare(args, engine);
+    const own = ownCopy(prepared);
     const results = engine.run(task, items, { ...own, adapter: own.adapter ?? active }, signal, onPiece);
     return finish(await (stopped ? results.catch(stopped) : results));
   };
@@ -250,10 +251,11 @@ export async function pipeline<Task extends keyof Pipelines>(
 ): Promise<Pipelines[Task]> {
   // translation_en_to_de is a translation, whose languages are those of the model or of a call.
   const name: string = /^translation_\w+_to_\w+$/.test(task) ? 'translation' : task;
-  const tell = options?.progress_callback;
+  const own = ownCopy(options);
+  const tell = own?.progress_callback;
   const told = (info: ProgressInfo) => tell?.(info.status === 'ready' ? { ...info, task } : info);
-  const load = typeof tell === 'function' ? { ...options, progress_callback: told } : (options ?? {});
-  if (!options?.worker) tokenizers().catch(() => {}); // while the model loads; an error is that of the second call
+  const load = typeof tell === 'function' ? { ...own, progress_callback: told } : (own ?? {});
+  if (!own?.worker) tokenizers().catch(() => {}); // while the model loads; an error is that of the second call
   if (name === 'feature-extraction' || name === 'embeddings') {
     return (await featureExtraction(await loadEngine('pipeline', model, load))) as Pipelines[Task];
   }

@@ -1,6 +1,6 @@
 // question-answering: the spans of a context that answer a question, as in transformers' QuestionAnsweringPipeline (v4).
 import { describe, InputError } from '../core/errors.js';
-import type { Rules } from '../core/options.js';
+import { ownCopy, type Rules } from '../core/options.js';
 import type { Answer, QuestionAnsweringOptions, QuestionContext } from './task_types.js';
 import { specialToken } from '../source/model_files.js';
 import { predict, type Window } from './predict.js';
@@ -104,11 +104,10 @@ function takeItems(where: string, question: unknown, context: unknown): { items:
   const list: readonly unknown[] = Array.isArray(question) ? question : [question];
   const items = list.map((value, i) => {
     if (typeof value === 'string' && typeof context === 'string') return { question: value, context };
-    if (typeof value === 'string' && Array.isArray(context) && typeof context[i] === 'string' && context.length === list.length)
-      return { question: value, context: context[i] as string };
-    const both = (value ?? {}) as Partial<QuestionContext>;
-    if (typeof both.question === 'string' && typeof both.context === 'string')
-      return { question: both.question, context: both.context };
+    const nth: unknown = Array.isArray(context) && context.length === list.length ? context[i] : undefined;
+    if (typeof value === 'string' && typeof nth === 'string') return { question: value, context: nth };
+    const { question: own, context: beside } = ownCopy(Object(value) as Partial<QuestionContext>);
+    if (typeof own === 'string' && typeof beside === 'string') return { question: own, context: beside };
     throw new InputError(
       `${where}: expected a question and a context, or { question, context }, found ${describe(value)} and ${describe(context)}`,
     );
@@ -125,8 +124,8 @@ export const questionAnswering: Task<QuestionContext, Options, Answer[]> = {
     const [first] = [args[0]].flat();
     const isApart = typeof first === 'string' || (first === undefined && (typeof args[1] === 'string' || Array.isArray(args[1])));
     const [question, context, given] = isApart ? args : [args[0], undefined, args[1]];
-    const { options, signal } = takeOptions<QuestionAnsweringOptions>(where, given, kRules);
-    const top_k = takeTopK(where, given, 1);
+    const { options, signal, own } = takeOptions<QuestionAnsweringOptions>(where, given, kRules);
+    const top_k = takeTopK(where, own, 1);
     const { items, single } = takeItems(where, question, context);
     return {
       items,

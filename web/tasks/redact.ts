@@ -1,9 +1,9 @@
 // redact: replaces what a model or a pattern finds in texts by placeholders.
 import { describe, InputError } from '../core/errors.js';
-import { checkOptions, type Rules } from '../core/options.js';
-import { checkTexts } from '../core/texts.js';
+import { readOptions, type Rules } from '../core/options.js';
+import { readTexts } from '../core/texts.js';
 import { engineOf } from '../engine/loaded.js';
-import { readJson } from '../source/model_files.js';
+import { readFields } from '../source/model_files.js';
 import { builtIn, kPatternNames, type Range } from './redact_patterns.js';
 import { kBracketed } from './placeholders.js';
 import type { EntityFinder, RedactedEntity, Redaction, RedactOptions } from './redact_types.js';
@@ -153,7 +153,7 @@ function labelsOf(ner: object, adapter: string | false | null | undefined): stri
   const engine = engineOf(ner);
   const name = adapter ?? engine?.adapters?.active ?? false;
   const files = name === false ? engine?.files : engine?.adapters?.held.get(name)?.files;
-  const { id2label } = (files && readJson(files, 'config.json')) ?? {};
+  const { id2label } = files ? readFields(files, 'config.json') : {};
   return id2label ? [...new Set(Object.values(id2label).map((label) => String(label).replace(/^[BI]-/, '')))] : undefined;
 }
 
@@ -177,8 +177,7 @@ async function ask(where: string, ner: EntityFinder, texts: readonly string[], o
   const least = threshold ?? 0;
   if (!(least >= 0 && least <= 1))
     throw new InputError(`${where}: option 'threshold': expected a number from 0 to 1, found ${least}`);
-  if (labels !== undefined && labels !== null) checkTexts(`${where}: option 'labels'`, labels);
-  const wanted = labels === undefined || labels === null ? undefined : [labels].flat();
+  const wanted = labels === undefined || labels === null ? undefined : readTexts(`${where}: option 'labels'`, labels);
   const known = wanted && labelsOf(ner, adapter)?.filter((label) => label !== 'O');
   const unknown = known && wanted.find((label) => !known.includes(label));
   if (known && unknown !== undefined) {
@@ -222,9 +221,8 @@ export async function redactTexts(
   options?: RedactOptions | null,
 ): Promise<Redaction | Redaction[]> {
   const where = 'redact';
-  checkOptions(where, options, kRules);
-  checkTexts(where, texts);
-  const list = typeof texts === 'string' ? [texts] : texts;
+  options = readOptions(where, options, kRules);
+  const list = readTexts(where, texts);
   const given = takeMap(where, options?.map);
   const patterns = takePatterns(where, options?.patterns);
   const fromModel = await ask(where, ner, list, options ?? {});

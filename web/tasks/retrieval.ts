@@ -1,10 +1,11 @@
 // What late interaction and sparse vectors share: prompts, and running texts in jobs.
+import { ownCopy } from '../core/options.js';
 import { describe, InputError } from '../core/errors.js';
 import { joinTexts } from '../core/texts.js';
 import { jobPace, runJob } from '../engine/job.js';
 import type { Context, TaskEngine, TextOptions } from '../engine/task.js';
 import type { JobAnswer, SeamModel, SeamRetrievalOptions } from '../host/seam.js';
-import { readJson } from '../source/model_files.js';
+import { readFields } from '../source/model_files.js';
 
 /** Whether it is a typed array of that type, of this realm or another. */
 export const isArray = (value: unknown, type: 'Float32Array' | 'Int32Array'): boolean =>
@@ -32,7 +33,7 @@ export interface Settings {
 }
 
 export const settingsOf = (engine: Pick<TaskEngine, 'files'>): Settings =>
-  readJson(engine.files, 'config_sentence_transformers.json') ?? {};
+  readFields(engine.files, 'config_sentence_transformers.json');
 
 /** The text to put before every text, as in sentence-transformers' encode(), or its encode_query() and encode_document(). */
 export function promptOf(
@@ -41,7 +42,7 @@ export function promptOf(
   role: Role | undefined,
   given: Prompted,
 ): string {
-  const { prompt, prompt_name } = given;
+  const { prompt, prompt_name } = ownCopy(given);
   if (prompt !== undefined && prompt_name !== undefined)
     throw new InputError(`${where}: expected one of the options 'prompt' and 'prompt_name', found both`);
   if (prompt !== undefined) return prompt;
@@ -75,7 +76,7 @@ export async function runTexts<A extends RetrievalAnswer>(
   take: (answer: A, text: number, facts: Facts) => void,
 ): Promise<void> {
   const pace = jobPace();
-  const { is_query, max_length, max_active_dims, split_special_tokens, on_overflow } = options;
+  const { is_query, max_length, max_active_dims, split_special_tokens, on_overflow } = ownCopy(options);
   for (let begin = 0; begin < texts.length;) {
     let chars = 0;
     let end = begin;

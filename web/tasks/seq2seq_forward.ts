@@ -4,7 +4,7 @@ import type { AnyEngine } from '../engine/engine.js';
 import { InputError } from '../core/errors.js';
 import { asModel, kForwardRules, toHeadMask, toInputs, type Inputs } from '../engine/model_inputs.js';
 import { gatherPatches, toPatches } from '../engine/model_rows.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { readOptions, type Rules } from '../core/options.js';
 import type { ModelInfo, ModelInputs } from '../engine/types.js';
 import { idsOf, Layout, packRuns, type Result, type RunOptions } from './forward.js';
 
@@ -71,7 +71,7 @@ function layOut(layout: Layout, source: Inputs, target: Inputs, requested: Seq2S
 
 export function makeSeq2SeqModel(engine: AnyEngine) {
   const call = async (given: Seq2SeqInputs, requested?: Seq2SeqForwardOptions | null): Promise<Seq2SeqOutput> => {
-    checkOptions('model', requested, kRules);
+    requested = readOptions('model', requested, kRules);
     const { decoder_input_ids, decoder_attention_mask, ...rest } = given ?? {};
     const source = toInputs(rest as ModelInputs);
     const mask = decoder_attention_mask ? { attention_mask: decoder_attention_mask } : {};

@@ -1,9 +1,9 @@
 // sparse-encoding: weights of the vocabulary's words, as in sentence-transformers' SparseEncoder.
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { readOptions, type Rules } from '../core/options.js';
 import { topIndices } from '../core/scores.js';
 import { Tensor } from '../core/tensor.js';
-import { checkTexts } from '../core/texts.js';
+import { readTexts } from '../core/texts.js';
 import { takeOptions, takeTopK, type Task, type TextOptions } from '../engine/task.js';
 import { isArray, promptOf, runTexts, settingsOf, type Role, type Settings } from './retrieval.js';
 import type { SparseEncodingOptions, SparseVector, WeightedWord } from './retrieval_types.js';
@@ -75,8 +75,8 @@ export const sparseEncoding: Task<Item, Options, Result> = {
     }
     if (first === kDecode) {
       const [vectors, given] = args;
-      checkOptions(`${kWhere}.decode`, given ?? {}, { top_k: 'any' });
-      const top_k = takeTopK(`${kWhere}.decode`, given, Infinity);
+      const decoding = readOptions(`${kWhere}.decode`, given, { top_k: 'any' });
+      const top_k = takeTopK(`${kWhere}.decode`, decoding, Infinity);
       const list = toVectors('decode', vectors);
       const best = list.map(({ values }) => topIndices(values, top_k));
       const items = list.map(({ indices }, i) => ({ ids: Int32Array.from(best[i] as number[], (at) => indices[at] as number) }));
@@ -100,11 +100,10 @@ export const sparseEncoding: Task<Item, Options, Result> = {
     const [texts, given] = first === kRole ? args.slice(1) : [first, args[0]];
     const where = role === undefined ? kWhere : `${kWhere}.encode_${role}`;
     const { options, signal } = takeOptions<SparseEncodingOptions>(where, given, kRules);
-    checkTexts(where, texts);
+    const list = readTexts(where, texts);
     const { prompt, prompt_name, ...rest } = options;
     const named = { ...(prompt !== undefined && { prompt }), ...(prompt_name !== undefined && { prompt_name }) };
     const before = promptOf(where, settingsOf(engine), role, named);
-    const list = typeof texts === 'string' ? [texts] : texts;
     return {
       items: list.map((text) => before + text),
       options: { ...rest, role },

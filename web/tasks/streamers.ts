@@ -1,6 +1,6 @@
 // transformers.js's streamers: what generation tells of tokens as they come. Any tokenizer that can decode will do.
 import { InputError, UnsupportedError } from '../core/errors.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { readOptions, type Rules } from '../core/options.js';
 
 /** The part of a tokenizer that a streamer uses. */
 export interface StreamedTokenizer {
@@ -108,7 +108,7 @@ export class TextStreamer extends BaseStreamer {
 
   constructor(tokenizer: StreamedTokenizer, options: TextStreamerOptions = {}) {
     super();
-    checkOptions('TextStreamer', options, kRules);
+    options = readOptions('TextStreamer', options, kRules);
     if (typeof tokenizer?.decode !== 'function') throw new InputError('TextStreamer: expected a tokenizer');
     const { skip_prompt, callback_function, token_callback_function, decode_kwargs, ...rest } = options ?? {};
     this.tokenizer = tokenizer;

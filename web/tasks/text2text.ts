@@ -4,9 +4,9 @@ import { withFacts } from '../core/facts.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import { kGenerateRules, readGenerateOptions } from './generation_config.js';
 import type { GenerateOptions, Text2Text, TranslationOptions } from './generation_types.js';
-import { checkOptions, type Rules } from '../core/options.js';
-import { checkTexts } from '../core/texts.js';
-import { readJson, specialToken } from '../source/model_files.js';
+import { readOptions, type Rules } from '../core/options.js';
+import { readTexts } from '../core/texts.js';
+import { readFields, specialToken } from '../source/model_files.js';
 import { readConfig } from './labels.js';
 import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
 import { generateAll, stream, textOf } from './text_generation.js';
@@ -44,7 +44,7 @@ interface Languages {
 
 /** Whether sources begin with their language, in tokenizers that set the languages of each call; undefined for others. */
 function languageIsFirst(engine: Pick<TaskEngine, 'files'>): boolean | undefined {
-  const settings = readJson(engine.files, 'tokenizer_config.json') ?? {};
+  const settings = readFields(engine.files, 'tokenizer_config.json');
   const name = String(settings['tokenizer_class'] ?? readConfig(engine)['tokenizer_class']).replace(/Fast$/, '');
   if (name === 'NllbTokenizer') return settings['legacy_behaviour'] !== true;
   return name === 'MBart50Tokenizer' || name === 'M2M100Tokenizer' ? true : name === 'MBartTokenizer' ? false : undefined;
@@ -135,8 +135,8 @@ function makeTask<Key extends string>(name: string, key: Key, more: Rules = {}):
   return {
     head: 'seq2seq_lm',
     prepare([texts, given], engine): Call<string, Options, Result> {
-      checkTexts(name, texts);
-      checkOptions(name, given, { ...kRules, ...more });
+      const list = readTexts(name, texts);
+      given = readOptions(name, given, { ...kRules, ...more });
       const { signal, callback, streamer, stopping_criteria, src_lang, tgt_lang, ...options } = (given ?? {}) as TranslationOptions;
       const config = readConfig(engine as TaskEngine);
       const pair = { ...(src_lang && { src_lang }), ...(tgt_lang && { tgt_lang }) };
@@ -146,7 +146,6 @@ function makeTask<Key extends string>(name: string, key: Key, more: Rules = {}):
       const ofTask = languages ? (params[name] ?? {}) : paramsOf(name, params, pair);
       const prefix = ofTask.prefix ?? config.prefix ?? '';
       if (typeof prefix !== 'string') throw new InputError(`config.json: prefix: expected a string, found ${describe(prefix)}`);
-      const list = typeof texts === 'string' ? [texts] : (texts as readonly string[]);
       const watch = new TokenWatch(name, { callback, streamer, stopping_criteria }, signal, list.length);
       return {
         items: list.map((text) => prefix + text),

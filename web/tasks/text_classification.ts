@@ -54,8 +54,8 @@ export const textClassification: Task<Input, Options, Result> = {
 
   prepare([inputs, given]) {
     const where = 'text-classification';
-    const { options, signal } = takeOptions<TextClassificationOptions>(where, given, kRules);
-    const top_k = takeTopK(where, given, 1);
+    const { options, signal, own } = takeOptions<TextClassificationOptions>(where, given, kRules);
+    const top_k = takeTopK(where, own, 1);
     const list: readonly unknown[] = Array.isArray(inputs) ? inputs : [inputs];
     const items = list.map((value, i) => toInput(where, value, i));
     const flat = !Array.isArray(inputs) || top_k === 1; // transformers.js's shapes

@@ -9,7 +9,7 @@ import type { GeneratedText, GenerateOptions, TextGenerationOptions } from './ge
 import { jobPace, runJob } from '../engine/job.js';
 import { alone } from '../engine/task.js';
 import type { SeamGenerateOptions, SeamSequence } from '../host/seam.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import { TaskScope } from '../core/signal.js';
 import { kWatchRules, TokenWatch } from './token_watch.js';
 import type { AbortSignalLike } from '../core/types.js';
@@ -177,8 +177,9 @@ function toPrompts(input: unknown): { prompts: Prompt[]; isList: boolean } {
     return { prompts: [input], isList: false };
   }
   if (Array.isArray(input)) {
-    input.forEach((each) => typeof each === 'string' || checkChat('generate', each));
-    return { prompts: input as Prompt[], isList: true };
+    const prompts = [...(input as Prompt[])];
+    for (const each of prompts) if (typeof each !== 'string') checkChat('generate', each);
+    return { prompts, isList: true };
   }
   throw new InputError(`generate: expected a text, a list of texts, or messages, found ${describe(input)}`);
 }
@@ -208,11 +209,11 @@ export const textGeneration: Task<Item, Options, Result> = {
   head: 'causal_lm',
 
   async prepare([input, given], engine): Promise<Call<Item, Options, Result>> {
-    checkOptions('generate', given, kRules);
+    given = readOptions('generate', given, kRules);
     const { prompts, isList } = toPrompts(input);
-    const { signal, callback, streamer, stopping_criteria, return_full_text, continue_final_message, ...rest } = (given ??
-      {}) as TextGenerationOptions;
-    const { chat_template, tools, documents, chat_template_kwargs, ...options } = rest;
+    const { signal, callback, streamer, stopping_criteria, return_full_text, continue_final_message, ...rest } =
+      given as TextGenerationOptions;
+    const { chat_template, tools, documents, chat_template_kwargs, ...options } = ownCopy(rest);
     const fields = prompts.map((prompt) => continuedField(prompt, continue_final_message));
     const items = await Promise.all(
       prompts.map(async (prompt, i) => {
@@ -248,7 +249,7 @@ export async function* stream(
   prompt: unknown,
   given: unknown,
 ): AsyncGenerator<string, void> {
-  const { signal, ...options } = (given ?? {}) as TextGenerationOptions;
+  const { signal, ...options } = ownCopy(Object(given) as TextGenerationOptions);
   if (Array.isArray(prompt) && (typeof prompt[0] === 'string' || Array.isArray(prompt[0]))) {
     throw new InputError('generate.stream: expected one text or one chat, found a list of them');
   }

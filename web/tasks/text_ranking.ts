@@ -1,7 +1,7 @@
 // text-ranking: a cross-encoder ranks documents for a query, as in sentence-transformers' CrossEncoder.rank.
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
-import { checkTexts } from '../core/texts.js';
+import { readTexts } from '../core/texts.js';
 import type { RankedDocument } from './retrieval_types.js';
 import type { ClassificationFunction, TextRankingOptions } from './task_types.js';
 import { readConfig, type Config } from './labels.js';
@@ -34,11 +34,10 @@ export const textRanking: Task<Input, Options, Result> = {
 
   prepare([query, documents, given]) {
     const where = 'text-ranking';
-    const { options, signal } = takeOptions<TextRankingOptions>(where, given, kRules);
+    const { options, signal, own } = takeOptions<TextRankingOptions>(where, given, kRules);
     if (typeof query !== 'string') throw new InputError(`${where}: expected a query, a string, found ${describe(query)}`);
-    checkTexts(`${where}: documents`, documents);
-    const list = typeof documents === 'string' ? [documents] : documents;
-    const top_k = takeTopK(where, given, Infinity);
+    const list = readTexts(`${where}: documents`, documents);
+    const top_k = takeTopK(where, own, Infinity);
     const { return_documents, top_k: _top_k, ...rest } = options;
     return {
       items: list.map((text_pair) => ({ text: query, text_pair })),

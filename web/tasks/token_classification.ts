@@ -1,8 +1,9 @@
 // token-classification (ner): the entities in a text.
+import { ownCopy } from '../core/options.js';
 import { withFacts } from '../core/facts.js';
 import { InputError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
-import { checkTexts } from '../core/texts.js';
+import { readTexts } from '../core/texts.js';
 import type { AggregationStrategy, Entity, EntityGroup, TokenClassificationOptions } from './task_types.js';
 import { aggregate, mergeOverlapping, type ScoredToken, type Words } from './entities.js';
 import { readJson, specialToken } from '../source/model_files.js';
@@ -99,9 +100,10 @@ export const tokenClassification: Task<string, Options, Result> = {
   prepare([texts, given]) {
     const where = 'token-classification';
     const { options, signal } = takeOptions<TokenClassificationOptions>(where, given, kRules);
-    checkTexts(where, texts);
-    const { ignore_labels = ['O'], aggregation_strategy = 'none', windows = 'merge', ...rest } = options;
-    checkTexts(`${where}: option 'ignore_labels'`, ignore_labels);
+    const items = readTexts(where, texts);
+    const { ignore_labels = ['O'], aggregation_strategy = 'none', windows = 'merge', ...others } = options;
+    const rest = ownCopy(others);
+    const ignored = readTexts(`${where}: option 'ignore_labels'`, ignore_labels);
     if (windows === 'once' && rest.stride === undefined) {
       throw new InputError(`${where}: option 'windows': expected a stride with 'once', found none`);
     }
@@ -109,8 +111,8 @@ export const tokenClassification: Task<string, Options, Result> = {
       throw new InputError(`${where}: option 'stride': expected an aggregation_strategy with it, found none`);
     }
     return {
-      items: typeof texts === 'string' ? [texts] : [...texts],
-      options: { ...(rest as TextOptions), aggregation_strategy, windows, ignore_labels: [ignore_labels].flat() as string[] },
+      items,
+      options: { ...(rest as TextOptions), aggregation_strategy, windows, ignore_labels: ignored },
       signal,
       finish: (results) => {
         const lists = results.map(({ entities, ...facts }) => withFacts(entities, facts));

@@ -2,7 +2,7 @@
 import { withFacts } from '../core/facts.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
-import { checkTexts } from '../core/texts.js';
+import { readTexts } from '../core/texts.js';
 import type { ZeroShotOptions, ZeroShotResult } from './task_types.js';
 import { readConfig, takeLabels, type Config } from './labels.js';
 import { factsOf, predict, wasTruncated, type Window } from './predict.js';
@@ -47,7 +47,7 @@ export const zeroShotClassification: Task<string, Options, ZeroShotResult> = {
   prepare([texts, labels, given]) {
     const where = 'zero-shot-classification';
     const { options, signal } = takeOptions<ZeroShotOptions>(where, given, kRules);
-    checkTexts(where, texts);
+    const items = readTexts(where, texts);
     const hypothesis_template = options.hypothesis_template ?? 'This example is {}.';
     if (hypothesis_template.split('{}').length !== 2) {
       throw new InputError(
@@ -56,7 +56,7 @@ export const zeroShotClassification: Task<string, Options, ZeroShotResult> = {
     }
     const candidate_labels = takeLabels(where, 'candidate_labels', labels);
     return {
-      items: typeof texts === 'string' ? [texts] : [...texts],
+      items,
       options: { ...(options as TextOptions), candidate_labels, hypothesis_template, multi_label: options.multi_label === true },
       signal,
       finish(results) {

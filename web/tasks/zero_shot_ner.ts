@@ -1,7 +1,7 @@
 // zero-shot-ner: the entities of a text that have one of the caller's labels, by a GLiNER model.
 import { InputError } from '../core/errors.js';
-import { checkOptions, type Rules } from '../core/options.js';
-import { checkTexts, joinTexts } from '../core/texts.js';
+import { readOptions, type Rules } from '../core/options.js';
+import { readTexts, joinTexts } from '../core/texts.js';
 import { jobPace, runJob } from '../engine/job.js';
 import type { Task } from '../engine/task.js';
 import type { NerEntity, ZeroShotNerOptions } from './task_types.js';
@@ -81,14 +81,14 @@ export const zeroShotNer: Task<string, Options, Result> = {
 
   prepare([texts, labels, given]) {
     const where = 'zero-shot-ner';
-    checkOptions(where, given, kRules);
-    checkTexts(where, texts);
+    given = readOptions(where, given, kRules);
+    const items = readTexts(where, texts);
     const { threshold, flat_ner, multi_label, signal, adapter } = (given ?? {}) as ZeroShotNerOptions;
     const least = threshold ?? 0.5;
     if (!(least >= 0 && least <= 1))
       throw new InputError(`${where}: option 'threshold': expected a number from 0 to 1, found ${least}`);
     return {
-      items: typeof texts === 'string' ? [texts] : [...texts],
+      items,
       options: {
         labels: [...new Set(takeLabels(where, 'labels', labels))],
         threshold: least,

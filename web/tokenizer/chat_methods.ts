@@ -1,7 +1,7 @@
 // A tokenizer's members for chats.
 import { env } from '../core/env.js';
 import { describe, InputError } from '../core/errors.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { readOptions, type Rules } from '../core/options.js';
 import type { NamedBytes } from '../source/model_files.js';
 import { chooseTemplate, contextOf, kChatRules, renderChat, type ChatContext } from './chat_template.js';
 import type { NamedTokens } from './config.js';
@@ -42,12 +42,12 @@ export function chatMethods(
     },
     methods: {
       get_chat_template(options?: Pick<ApplyChatTemplateOptions, 'chat_template' | 'tools'> | null) {
-        checkOptions('get_chat_template', options, { chat_template: 'string', tools: 'any' });
+        options = readOptions('get_chat_template', options, { chat_template: 'string', tools: 'any' });
         return chooseTemplate(templates(), options?.chat_template, options?.tools);
       },
       /** The text of a chat, or what it is tokenized to. */
       apply_chat_template(chat: Chat, options?: ApplyChatTemplateOptions | null) {
-        if (!env.compat) checkOptions('apply_chat_template', options, kRules);
+        if (!env.compat) options = readOptions('apply_chat_template', options, kRules);
         const { tokenizer_kwargs, tokenize, return_dict = env.compat, ...more } = options ?? {};
         const { padding, truncation, max_length, return_tensor = return_dict, ...rest } = more;
         const variables = Object.entries(rest).filter(([name]) => !Object.hasOwn(kChatRules, name));

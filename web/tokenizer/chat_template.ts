@@ -3,7 +3,7 @@ import { env } from '../core/env.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import type { Chat, ChatMessage, ChatTemplateOptions, ChatTemplates } from './types.js';
-import { kChatTemplate, readJson, specialToken, type NamedBytes } from '../source/model_files.js';
+import { kChatTemplate, readFields, readJson, specialToken, type NamedBytes } from '../source/model_files.js';
 import { platform } from '../source/platform.js';
 
 type RenderOptions = Pick<
@@ -156,7 +156,7 @@ function cutAtMark(rendered: string, text: string): string {
 }
 
 export function contextOf(files: readonly NamedBytes[]): ChatContext {
-  const names = Object.keys(readJson(files, 'tokenizer_config.json') ?? {}).filter((name) =>
+  const names = Object.keys(readFields(files, 'tokenizer_config.json')).filter((name) =>
     /^(bos|eos|unk|pad|cls|sep|mask)_token$/.test(name),
   );
   const special = Object.fromEntries(names.map((name) => [name, specialToken(files, name) ?? '']));

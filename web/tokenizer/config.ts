@@ -1,6 +1,6 @@
 // The fields of tokenizer_config.json with the defaults of padding, truncation and decoding.
 import { ModelFormatError } from '../core/errors.js';
-import { readJson, tokenText, type NamedBytes } from '../source/model_files.js';
+import { readFields, tokenText, type NamedBytes } from '../source/model_files.js';
 
 /** The named special tokens, in the order of Python's all_special_tokens. */
 export const kSpecialTokens = ['bos_token', 'eos_token', 'unk_token', 'sep_token', 'pad_token', 'cls_token', 'mask_token'] as const;
@@ -51,7 +51,7 @@ function toSide(name: string, value: unknown): 'left' | 'right' {
 
 /** Reads tokenizer_config.json from files. Without it, Python's defaults apply. */
 export function readTokenizerConfig(files: readonly NamedBytes[]): TokenizerConfig {
-  const json = readJson(files, kConfig) ?? {};
+  const json = readFields(files, kConfig);
   const inputs = json.model_input_names;
   const extra = json.extra_special_tokens ?? json.additional_special_tokens;
   return {

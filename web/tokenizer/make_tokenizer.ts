@@ -3,13 +3,13 @@ import { makeDecodeStream } from './decode_stream.js';
 import { disposable } from '../core/disposable.js';
 import { env } from '../core/env.js';
 import { describe, InputError } from '../core/errors.js';
-import { readJson, type NamedBytes } from '../source/model_files.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { readFields, type NamedBytes } from '../source/model_files.js';
+import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import type { Answer, EncodeAnswer, SeamTokenizer } from '../host/seam.js';
 import { kArrays } from '../host/text_calls.js';
 import { Pieces } from './pieces.js';
 import { Tensor } from '../core/tensor.js';
-import { checkTexts } from '../core/texts.js';
+import { readTexts } from '../core/texts.js';
 import { kSpecialTokens, readTokenizerConfig, specialTokens, type NamedTokens, type SpecialToken, type TokenizerConfig } from './config.js'; // prettier-ignore
 import type {
   Chunk,
@@ -29,7 +29,6 @@ const kStrategies = ['longest_first', 'only_first', 'only_second'] as const;
 const kPaddings = [false, true, 'longest', 'max_length'];
 const kTruncations = [false, true, ...kStrategies];
 /** The options of a call without any. */
-const kNoOptions = {};
 
 const kEncodeRules: Rules = {
   text_pair: 'any',
@@ -92,16 +91,15 @@ function toLengths(
     );
   }
   const padTo = padding === 'max_length' ? length : padding === false ? undefined : 'longest';
-  if (truncation === false) return { padTo };
+  if (truncation === false) return { padTo, max_length: undefined, strategy: undefined };
   return { padTo, max_length: length, strategy: truncation === true ? 'longest_first' : truncation };
 }
 
-function toPairs(texts: string | readonly string[], pair: unknown): readonly string[] | undefined {
-  if (pair === undefined || pair === null || (pair === '' && typeof texts === 'string')) return undefined;
-  checkTexts("tokenizer: option 'text_pair'", pair);
-  const list = typeof pair === 'string' ? [pair] : pair;
-  if ((typeof pair === 'string') !== (typeof texts === 'string') || (typeof texts !== 'string' && list.length !== texts.length)) {
-    const wanted = typeof texts === 'string' ? 'a string' : `an array of ${texts.length} strings`;
+function toPairs(texts: readonly string[], isOne: boolean, pair: unknown): readonly string[] | undefined {
+  if (pair === undefined || pair === null || (pair === '' && isOne)) return undefined;
+  const list = readTexts("tokenizer: option 'text_pair'", pair);
+  if ((typeof pair === 'string') !== isOne || list.length !== texts.length) {
+    const wanted = isOne ? 'a string' : `an array of ${texts.length} strings`;
     const found = typeof pair === 'string' ? 'a string' : `an array of ${list.length}`;
     throw new InputError(`tokenizer: option 'text_pair': expected ${wanted} like the first argument, found ${found}`);
   }
@@ -129,21 +127,21 @@ function toWanted(
   arrays: number,
   return_tokens?: boolean,
 ): Wanted {
-  checkTexts('tokenizer', texts);
+  const list = readTexts('tokenizer', texts);
   const { padTo, max_length, strategy } = toLengths(options, limit);
   const overlap = options.overlap ?? undefined;
   if (overlap !== undefined && !options.return_overflowing_tokens) {
     throw new InputError("tokenizer: option 'overlap' has no effect without return_overflowing_tokens: true");
   }
-  const count = typeof texts === 'string' ? 1 : texts.length;
+  const count = list.length;
   if (typeof padTo === 'number' && padTo * count > kMostPaddedIds) {
     throw new InputError(
       `tokenizer: option 'max_length': expected ${count} texts padded to it to have at most ${kMostPaddedIds} ids, found ${padTo} ids each`,
     );
   }
   return {
-    texts: typeof texts === 'string' ? [texts] : texts,
-    pairs: toPairs(texts, options.text_pair),
+    texts: list,
+    pairs: toPairs(list, typeof texts === 'string', options.text_pair),
     padTo,
     seam: {
       max_length,
@@ -229,7 +227,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
       const id = oneId(token);
       if (id !== undefined && texts.get(id)?.endsWith(token)) texts.set(id, token);
     }
-    const { added_tokens: added = [] } = readJson(files, 'tokenizer.json') ?? {};
+    const { added_tokens: added = [] } = readFields(files, 'tokenizer.json');
     for (const { id, content } of added as { id: number; content: string }[]) if (texts.has(id)) texts.set(id, content);
     return (vocab = new Map(Array.from(texts, ([id, token]) => [token, id])));
   };
@@ -253,8 +251,8 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   };
 
   const call = (texts: string | readonly string[], given?: TokenizeOptions | null) => {
-    checkOptions('tokenizer', given, kTokenizeRules);
-    const options: TokenizeOptions = given ?? kNoOptions;
+    given = readOptions('tokenizer', given, kTokenizeRules);
+    const options: TokenizeOptions = given;
     const wanted = toWanted(texts, options, config, model_max_length, arraysFor(options, config));
     const answer = run(wanted);
     const pad = wanted.padTo === undefined ? 0 : padId();
@@ -278,9 +276,9 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     options: EncodeOptions | null | undefined,
     return_tokens: boolean,
   ): EncodeAnswer => {
-    checkOptions(name, options, kEncodeRules);
+    options = readOptions(name, options, kEncodeRules);
     if (typeof text !== 'string') throw new InputError(`${name}: expected a string, found ${describe(text)}`);
-    return run(toWanted(text, options ?? kNoOptions, config, model_max_length, 0, return_tokens));
+    return run(toWanted(text, options, config, model_max_length, 0, return_tokens));
   };
   const encode = (text: string, options?: EncodeOptions | null): number[] => toList(encodeOne('encode', text, options, false).ids);
 
@@ -297,13 +295,13 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     return tokens.map((token) => vocabulary().get(token) ?? unknown);
   };
   const convert_tokens_to_ids = (tokens: string | readonly string[]) => {
-    checkTexts('convert_tokens_to_ids', tokens);
-    return typeof tokens === 'string' ? tokensToIds([tokens])[0] : tokensToIds(tokens);
+    const ids = tokensToIds(readTexts('convert_tokens_to_ids', tokens));
+    return typeof tokens === 'string' ? ids[0] : ids;
   };
 
   let pieces: Pieces | undefined;
   const decode = (ids: TokenIds, options?: DecodeOptions | null): string => {
-    checkOptions('decode', options, kDecodeRules);
+    options = readOptions('decode', options, kDecodeRules);
     const list = toIds('decode', ids);
     const clean = options?.clean_up_tokenization_spaces ?? config.clean_up_tokenization_spaces;
     const skip = options?.skip_special_tokens ?? false;
@@ -321,14 +319,13 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   };
 
   const count = (texts: string | readonly string[], options?: CountOptions | null) => {
-    checkOptions('count', options, kCountRules);
-    checkTexts('count', texts);
-    const all = counts(typeof texts === 'string' ? [texts] : texts, options ?? {});
+    options = readOptions('count', options, kCountRules);
+    const all = counts(readTexts('count', texts), options);
     return typeof texts === 'string' ? all[0] : Array.from(all);
   };
 
   const chunk = (text: string, options: ChunkOptions): Chunk[] => {
-    checkOptions('chunk', options, kChunkRules);
+    options = readOptions('chunk', options, kChunkRules);
     if (typeof text !== 'string') throw new InputError(`chunk: expected a string, found ${describe(text)}`);
     if (!options?.max_tokens) throw new InputError("chunk: option 'max_tokens': expected a number, found none");
     const { split_special_tokens } = options;
@@ -350,7 +347,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   };
 
   const decode_stream = (options?: DecodeOptions | null): DecodeStream => {
-    checkOptions('decode_stream', options, kDecodeRules);
+    options = readOptions('decode_stream', options, kDecodeRules);
     const ids = (pushed: number | bigint | TokenIds) =>
       toList(toIds('push', typeof pushed === 'number' || typeof pushed === 'bigint' ? ([pushed] as number[]) : pushed));
     const cleans = options?.clean_up_tokenization_spaces ?? config.clean_up_tokenization_spaces;
@@ -380,10 +377,13 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     convert_tokens_to_ids,
     convert_tokens_to_string,
     get_vocab: () => new Map(vocabulary()),
-    tokenize: (text: string, options?: EncodeOptions | null) =>
-      encodeOne('tokenize', text, { ...options, add_special_tokens: options?.add_special_tokens ?? false }, true).tokens ?? [],
+    tokenize(text: string, options?: EncodeOptions | null) {
+      const own = ownCopy(options);
+      const how = { ...own, add_special_tokens: own?.add_special_tokens ?? false };
+      return encodeOne('tokenize', text, how, true).tokens ?? [];
+    },
     batch_decode(batch: readonly TokenIds[] | Tensor, options?: DecodeOptions | null) {
-      checkOptions('batch_decode', options, kDecodeRules);
+      options = readOptions('batch_decode', options, kDecodeRules);
       return Array.from(batch as Iterable<TokenIds>, (ids) => decode(ids, options));
     },
     model_max_length,

@@ -1,6 +1,6 @@
 // A tokenizer's files: writes them, and adds tokens to them.
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import { ggufTokenizerFiles, withVocabulary } from '../source/gguf_header.js';
 import { kChatTemplate, kVocabularies, readJson, tokenText, type NamedBytes } from '../source/model_files.js';
 import { platform } from '../source/platform.js';
@@ -72,11 +72,11 @@ type JsonToken = NewToken & { id: number };
 const kFlags = ['single_word', 'lstrip', 'rstrip', 'normalized', 'special'] as const;
 
 function toAdded(where: string, given: unknown, isSpecial: boolean): NewToken {
-  const { content, ...flags } = (typeof given === 'string' ? { content: given } : (given ?? {})) as AddedToken;
+  const { content, ...rest } = (typeof given === 'string' ? { content: given } : (given ?? {})) as AddedToken;
   if (typeof content !== 'string') {
     throw new InputError(`${where}: expected a string or { content, .. } as each token, found ${describe(given)}`);
   }
-  checkOptions(where, flags, Object.fromEntries(kFlags.map((name) => [name, 'boolean'])));
+  const flags = readOptions(where, rest, Object.fromEntries(kFlags.map((name) => [name, 'boolean'])));
   const special = flags.special ?? isSpecial;
   return { content, single_word: false, lstrip: false, rstrip: false, normalized: !special, ...flags, special };
 }
@@ -123,14 +123,14 @@ export function savingMethods(saved: Saved) {
 
   return {
     add_tokens(tokens: unknown, options?: { special_tokens?: boolean } | null): number {
-      checkOptions('add_tokens', options, { special_tokens: 'boolean' });
+      options = readOptions('add_tokens', options, { special_tokens: 'boolean' });
       return add('add_tokens', tokens, options?.special_tokens ?? false);
     },
 
     add_special_tokens(names: SpecialTokenNames): number {
-      const { additional_special_tokens, extra_special_tokens = additional_special_tokens, ...given } = names ?? {};
-      const rules = Object.fromEntries(kSpecialTokens.map((name) => [name, 'any'] as const));
-      checkOptions('add_special_tokens', given, rules);
+      const kinds = [...kSpecialTokens, 'additional_special_tokens', 'extra_special_tokens'] as const;
+      const given = readOptions('add_special_tokens', names, Object.fromEntries(kinds.map((kind) => [kind, 'any'])));
+      const { additional_special_tokens, extra_special_tokens = additional_special_tokens } = given;
       const named = kSpecialTokens.flatMap((name) => {
         const token = given[name];
         return token == null ? [] : [[name, token] as const];

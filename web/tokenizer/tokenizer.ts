@@ -1,13 +1,13 @@
 // Loads tokenizers alone, without a model.
 import { abortable, throwIfAborted } from '../core/signal.js';
 import { UnsupportedError } from '../core/errors.js';
-import { checkOptions } from '../core/options.js';
+import { ownCopy, readOptions } from '../core/options.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { openGguf, openOne, readGgufMetadata } from '../source/gguf_file.js';
 import { loadFrom } from '../source/load_from.js';
 import {
   kChatTemplate,
-  readJson,
+  readFields,
   readOptional,
   readTokenizerFiles,
   type NamedBytes,
@@ -32,7 +32,7 @@ function readChatTemplate(
   progress: Progress,
   signal: AbortSignal,
 ): Promise<NamedBytes[]> | [] {
-  const { chat_template, eos_token, mask_token } = readJson(config, 'tokenizer_config.json') ?? {};
+  const { chat_template, eos_token, mask_token } = readFields(config, 'tokenizer_config.json');
   return mask_token || !(chat_template || eos_token) ? [] : readOptional(source, kChatTemplate, progress, signal);
 }
 
@@ -82,7 +82,7 @@ export const AutoTokenizer = {
    * default: the bundled model.
    */
   async from_pretrained(model?: ModelSpecifier | null, options?: SourceOptions): Promise<Tokenizer> {
-    checkOptions('AutoTokenizer.from_pretrained', options, kSourceRules);
+    options = readOptions('AutoTokenizer.from_pretrained', options, kSourceRules);
     throwIfAborted(options?.signal ?? undefined);
     const gguf = openGguf(model, options ?? {});
     const ranks = model && !gguf ? openOne(model, options ?? {}, '.tiktoken') : undefined;
@@ -122,7 +122,7 @@ export const AutoTokenizer = {
   async train(texts: TrainingTexts, options: TrainOptions): Promise<TrainedTokenizer> {
     const { trainTokenizer } = await import('./training.js'); // rarely needed
     return trainTokenizer(texts, options, (files) =>
-      startTokenizer(options.signal ?? undefined, async (host) => {
+      startTokenizer(ownCopy(options)?.signal ?? undefined, async (host) => {
         host.call((handle) => handle.load(files));
         return files;
       }),

@@ -2,7 +2,7 @@
 import { plainCallback } from '../core/callback.js';
 import { describe, InputError } from '../core/errors.js';
 import type { NamedBytes } from '../source/model_files.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import { SeamHost } from '../host/seam_host.js';
 import type { SeamTrainingHandle } from '../host/seam.js';
 import { abortable, Breather, throwIfAborted } from '../core/signal.js';
@@ -104,7 +104,7 @@ const has = (stage: unknown, type: string) => JSON.stringify(stage ?? null).incl
 
 /** The description that tokenizer/training.h reads. */
 function toDescription(options: TrainOptions): Record<string, unknown> {
-  const defaults = kDefaults[options.model];
+  const defaults = ownCopy(kDefaults[options.model]);
   const given = <Name extends keyof TrainOptions & keyof Defaults>(name: Name) =>
     options[name] === undefined ? (defaults[name] ?? null) : options[name];
   const unk = given('unk_token') as string | null;
@@ -189,7 +189,7 @@ async function train(
 }
 
 export async function trainTokenizer(texts: TrainingTexts, options: TrainOptions, load: Load): Promise<TrainedTokenizer> {
-  checkOptions('AutoTokenizer.train', options, kRules);
+  options = readOptions('AutoTokenizer.train', options, kRules);
   if (!options?.model) {
     const models = kModels.map((model) => `'${model}'`).join(', ');
     throw new InputError(`AutoTokenizer.train: option 'model': expected one of ${models}, found ${describe(options?.model)}`);

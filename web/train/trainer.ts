@@ -1,6 +1,6 @@
 // Trainer: fine-tunes a loaded model, in this thread or in a worker.
 import { InputError, ModelFormatError, StateError } from '../core/errors.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import { Breather } from '../core/signal.js';
 import { Tensor } from '../core/tensor.js';
 import { Engine, kLoadRules } from '../engine/engine.js';
@@ -241,12 +241,12 @@ export class Trainer {
    *     const files = await trainer.save();
    */
   static async from_pretrained(model: ModelSpecifier | null, options: TrainerOptions): Promise<Trainer> {
-    checkOptions(where, options, kRules);
+    options = readOptions(where, options, kRules);
     if (!options?.task) {
       throw new InputError(`${where}: option 'task': expected one of ${kTasks.map((task) => `'${task}'`).join(', ')}, found none`);
     }
     const load: Record<string, unknown> = { dtype: 'f32' };
-    const settings: Record<string, unknown> = {};
+    const settings = ownCopy<Record<string, unknown>>({});
     for (const [key, value] of Object.entries(options)) {
       if (value === undefined || value === null || key === 'worker') continue;
       (key in kTrainRules ? settings : load)[key] = value;
@@ -334,7 +334,7 @@ export class Trainer {
    *     const { total } = await trainer.plan({ batch: 16, tokens: 64, rows });
    */
   async plan(options: { batch?: number; tokens?: number; rows?: readonly TrainingRow[] } = {}): Promise<TrainingPlan> {
-    checkOptions('trainer.plan', options, { batch: 'count', tokens: 'count', rows: 'any' });
+    options = readOptions('trainer.plan', options, { batch: 'count', tokens: 'count', rows: 'any' });
     const { batch = this.settings.batch_size ?? 24, tokens, rows } = options;
     const { task, max_length, method, gradient_accumulation_steps: parts = 1, freeze_embeddings } = this.settings;
     const given = rows && (await this.rendered('trainer.plan', toExamples('trainer.plan', rows, { task })));
@@ -364,7 +364,7 @@ export class Trainer {
    * weights are then as before the update).
    */
   async *fit(rows: readonly TrainingRow[], options: FitOptions = {}): AsyncGenerator<TrainingReport, void> {
-    checkOptions('trainer.fit', options, kFitRules);
+    options = readOptions('trainer.fit', options, kFitRules);
     if (this.busy) throw new StateError('trainer.fit: another fit of this Trainer has not ended');
     const { task } = this.settings;
     const given = toExamples('trainer.fit', rows, { task });

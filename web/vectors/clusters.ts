@@ -1,6 +1,6 @@
 // Paraphrase mining and community detection, as in sentence_transformers.util, and k-means.
 import { describe, InputError } from '../core/errors.js';
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import { makeRandom } from '../core/random.js';
 import { best, checkLengths, dot, toUnit, toVectors } from './similarity.js';
 import { Tensor } from '../core/tensor.js';
@@ -23,7 +23,7 @@ function toRows(where: string, embeddings: Vectors): Float64Array[] {
  * [i, j]; // => [0, 2]
  */
 export function paraphrase_mining(embeddings: Vectors, options: ParaphraseOptions = {}): ParaphrasePair[] {
-  checkOptions('paraphrase_mining', options, { top_k: 'count', max_pairs: 'count' });
+  options = readOptions('paraphrase_mining', options, { top_k: 'count', max_pairs: 'count' });
   const { top_k, max_pairs } = { top_k: options?.top_k ?? 100, max_pairs: options?.max_pairs ?? 500_000 };
   const rows = toRows('paraphrase_mining', embeddings).map(toUnit);
   if (rows.length < 2) return [];
@@ -49,7 +49,7 @@ export function paraphrase_mining(embeddings: Vectors, options: ParaphraseOption
  * community_detection(vectors, { threshold: 0.6, min_community_size: 2 }).length; // => 2
  */
 export function community_detection(embeddings: Vectors, options: CommunityOptions = {}): number[][] {
-  checkOptions('community_detection', options, { threshold: 'any', min_community_size: 'count' });
+  options = readOptions('community_detection', options, { threshold: 'any', min_community_size: 'count' });
   const { threshold, least } = { threshold: options?.threshold ?? 0.75, least: options?.min_community_size ?? 10 };
   if (typeof threshold !== 'number' || Number.isNaN(threshold))
     throw new InputError(`community_detection: option 'threshold': expected a number, found ${describe(threshold)}`);
@@ -137,7 +137,7 @@ function lloyd(rows: readonly Float64Array[], centres: Float64Array[], iteration
  * labels[0] === labels[1] && labels[0] !== labels[2]; // => true
  */
 export function k_means(embeddings: Vectors, count: number, options: KMeansOptions = {}): Clusters {
-  checkOptions('k_means', options, { n_init: 'count', max_iterations: 'count', seed: 'index' });
+  options = readOptions('k_means', options, { n_init: 'count', max_iterations: 'count', seed: 'index' });
   const rows = toRows('k_means', embeddings);
   if (!Number.isInteger(count) || count < 1 || count > rows.length)
     throw new InputError(`k_means: expected from 1 to ${rows.length} clusters, found ${describe(count)}`);

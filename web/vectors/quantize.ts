@@ -1,6 +1,6 @@
 // Quantised embeddings, as by sentence_transformers.quantize_embeddings (util/quantization.py, 6.2.0).
 import { describe, InputError } from '../core/errors.js';
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import { Tensor } from '../core/tensor.js';
 import type { QuantizeOptions } from './types.js';
 import type { OutputPrecision } from '../core/types.js';
@@ -86,7 +86,7 @@ export function quantize_embeddings(
   options: QuantizeOptions = {},
 ): Tensor<'float32' | 'int8' | 'uint8'> {
   checkFloats('quantize_embeddings', embeddings);
-  checkOptions('quantize_embeddings', options, { ranges: 'any', calibration_embeddings: 'any' });
+  options = readOptions('quantize_embeddings', options, { ranges: 'any', calibration_embeddings: 'any' });
   if (!kPrecisions.includes(precision)) {
     throw new InputError(
       `precision: expected one of ${kPrecisions.map((name) => `'${name}'`).join(', ')}, found ${describe(precision)}`,

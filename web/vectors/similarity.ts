@@ -1,6 +1,6 @@
 // Similarity of vectors, and semantic search, as in sentence_transformers.util.
 import { describe, InputError } from '../core/errors.js';
-import { checkOptions } from '../core/options.js';
+import { readOptions } from '../core/options.js';
 import type { TensorBase } from '../core/tensor_base.js';
 import type { SearchHit, SearchOptions, Vector, Vectors } from './types.js';
 
@@ -116,7 +116,7 @@ export function semantic_search(
   corpus_embeddings: Vectors,
   options: SearchOptions = {},
 ): SearchHit[][] {
-  checkOptions('semantic_search', options, { top_k: 'count', score_function: 'function' });
+  options = readOptions('semantic_search', options, { top_k: 'count', score_function: 'function' });
   let queries = toVectors('semantic_search: query_embeddings', query_embeddings);
   let corpus = toVectors('semantic_search: corpus_embeddings', corpus_embeddings);
   for (const query of queries) for (const entry of corpus) checkLengths('semantic_search', query, entry);

@@ -1,7 +1,7 @@
 // Word2Vec: trains word vectors, in steps with breaks in between.
 import { plainCallback } from '../core/callback.js';
 import { describe, InputError } from '../core/errors.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { readOptions, type Rules } from '../core/options.js';
 import { abortable, Breather, throwIfAborted } from '../core/signal.js';
 import { itemsOf } from '../core/texts.js';
 import type { AbortSignalLike } from '../core/types.js';
@@ -208,7 +208,7 @@ export class Word2Vec extends WordVectors {
    * `signal` ends it with an `AbortError`.
    */
   static async train(sentences: Sentences, options: Word2VecOptions = {}): Promise<Word2Vec> {
-    checkOptions('Word2Vec.train', options, kRules);
+    options = readOptions('Word2Vec.train', options, kRules);
     const given = Object.fromEntries(Object.entries(options ?? {}).filter(([, value]) => value !== undefined && value !== null));
     const wanted = { ...kDefaults, ...given };
     for (const name of ['sample', 'alpha', 'min_alpha', 'ns_exponent'] as const) {

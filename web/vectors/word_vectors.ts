@@ -1,6 +1,6 @@
 // Word vectors: nearest words, analogies, and word2vec and GloVe files. Results equal those of gensim's KeyedVectors.
 import { describe, InputError, ModelFormatError } from '../core/errors.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { readOptions, type Rules } from '../core/options.js';
 import { Tensor } from '../core/tensor.js';
 import { TensorBase } from '../core/tensor_base.js';
 import { concat, floatText } from '../core/texts.js';
@@ -141,7 +141,7 @@ export class WordVectors {
   }
 
   private query(where: string, options: MostSimilarOptions) {
-    checkOptions(where, options, kSimilarRules);
+    options = readOptions(where, options, kSimilarRules);
     const positive = asList(options.positive);
     const negative = asList(options.negative);
     if (positive.length + negative.length === 0)
@@ -185,7 +185,7 @@ export class WordVectors {
 
   /** `a` is to `b` as `c` is to ...? */
   analogy(a: string, b: string, c: string, options: { topn?: number } = {}): Neighbour[] {
-    checkOptions('WordVectors.analogy', options, { topn: 'count' });
+    options = readOptions('WordVectors.analogy', options, { topn: 'count' });
     return this.most_similar({ positive: [b, c], negative: [a], topn: options?.topn ?? 1 });
   }
 
@@ -209,7 +209,7 @@ export class WordVectors {
 
   /** The bytes of a word2vec or GloVe file. */
   save(options: WriteOptions = {}): Uint8Array {
-    checkOptions('WordVectors.save', options, { format: ['word2vec', 'glove'], binary: 'boolean' });
+    options = readOptions('WordVectors.save', options, { format: ['word2vec', 'glove'], binary: 'boolean' });
     const { format = 'word2vec', binary = false } = options;
     if (format === 'glove' && binary) throw new InputError("WordVectors.save: format 'glove' has no binary form");
     const bad = this.words.find((word) => /[\s]/u.test(word) || word === '');
@@ -230,7 +230,7 @@ export class WordVectors {
 
   /** Reads files written by `save`, word2vec, gensim and GloVe. */
   static load(bytes: Uint8Array | ArrayBuffer | string, options: ReadOptions = {}): WordVectors {
-    checkOptions('WordVectors.load', options, kReadRules);
+    options = readOptions('WordVectors.load', options, kReadRules);
     const { format = 'word2vec', binary = false, limit = Infinity } = options;
     if (typeof bytes === 'string') return readText(bytes, format, limit);
     const whole = ArrayBuffer.isView(bytes)

@@ -1,7 +1,7 @@
 // Fits a classifier.
 import { plainCallback } from '../../core/callback.js';
 import { describe, InputError } from '../../core/errors.js';
-import { checkOptions, type Rules } from '../../core/options.js';
+import { ownCopy, readOptions, type Rules } from '../../core/options.js';
 import { abortable, Breather } from '../../core/signal.js';
 import type { ClassifierOptions, ClassifierProgress, Embedder, Examples } from '../classifier_types.js';
 import { makeReport, type Judged } from './report.js';
@@ -9,9 +9,10 @@ import { calibrate, Logistic } from './logistic.js';
 import { trainMlp } from './mlp.js';
 import { logitsOf, type Breathe, type Data, type Fitted, type Layer, type Tick } from './network.js';
 import { makeRandom, shuffle } from '../../core/random.js';
+import { readTexts } from '../../core/texts.js';
 import type { NnHost } from '../../host/nn_types.js';
 import { makeTextClassifier } from './text_classifier.js';
-import { checkExamples, embedAll, type Vectors } from './vectors.js';
+import { countOf, embedAll, readExamples, type Vectors } from './vectors.js';
 
 const kRules: Rules = {
   kind: ['logistic', 'mlp'],
@@ -52,14 +53,17 @@ function positive(
   return value;
 }
 
-function checkLabeled(name: string, texts: unknown, labels: unknown): asserts labels is readonly string[] {
-  const count = checkExamples(name, texts);
-  if (!Array.isArray(labels)) throw new InputError(`${name}: labels: expected an array of strings, found ${describe(labels)}`);
-  const bad = labels.findIndex((label) => typeof label !== 'string');
-  if (bad >= 0) throw new InputError(`${name}: labels: expected a string at index ${bad}, found ${describe(labels[bad])}`);
+/** Examples and their labels, read once. */
+function readLabeled(name: string, given: { texts: unknown; labels: unknown }): { texts: Examples; labels: string[] } {
+  const texts = readExamples(name, given.texts) as Examples;
+  if (!Array.isArray(given.labels))
+    throw new InputError(`${name}: labels: expected an array of strings, found ${describe(given.labels)}`);
+  const labels = readTexts(`${name}: labels`, given.labels);
+  const count = countOf(texts);
   if (count !== labels.length) {
     throw new InputError(`${name}: expected as many labels as texts, found ${labels.length} labels and ${count} texts`);
   }
+  return { texts, labels };
 }
 
 /** Labels as numbers: their indices in names. */
@@ -152,11 +156,14 @@ function takeFolds(validation: unknown, labels: readonly string[]): { folds: num
   throw new InputError(`${where}: option 'validation': expected ${folds}, or { texts, labels }, found ${describe(validation)}`);
 }
 
-/** The labels of held-out examples. */
-function takeHeldOut({ texts, labels }: { texts: unknown; labels: unknown }, names: readonly string[]): Int32Array {
-  checkLabeled(`${where}: option 'validation'`, texts, labels);
+/** Held-out examples, and the numbers of their labels. */
+function takeHeldOut(
+  given: { texts: unknown; labels: unknown },
+  names: readonly string[],
+): { texts: Examples; labels: Int32Array } {
+  const { texts, labels } = readLabeled(`${where}: option 'validation'`, ownCopy(given));
   if (labels.length === 0) throw new InputError(`${where}: option 'validation': expected at least one text`);
-  return toNumbers(labels, names);
+  return { texts, labels: toNumbers(labels, names) };
 }
 
 /** How a classifier is trained and judged. */
@@ -228,16 +235,15 @@ async function fitLogistic(training: Training, validates: boolean): Promise<Trai
   return { network: [logistic.toLayer(parameters)], C: chosen, judged: best?.judged };
 }
 
-export async function fitClassifier(embed: Embedder, texts: Examples, labels: readonly string[], options: ClassifierOptions) {
-  checkOptions(where, options, kRules);
-  checkLabeled(where, texts, labels);
+export async function fitClassifier(embed: Embedder, examples: Examples, given: readonly string[], options: ClassifierOptions) {
+  options = readOptions(where, options, kRules);
+  const { texts, labels } = readLabeled(where, { texts: examples, labels: given });
   const { validation, embed_options } = options;
   const signal = options.signal ?? undefined;
   const { folds, trained } = takeFolds(validation, labels);
   const names = [...new Set(labels)].sort();
   if (names.length < 2) throw new InputError(`${where}: labels: expected at least two different ones, found ${names.length}`);
-  const heldOut = typeof validation === 'object' && validation !== null ? validation : undefined;
-  const heldLabels = heldOut && takeHeldOut(heldOut, names);
+  const heldOut = typeof validation === 'object' && validation !== null ? takeHeldOut(validation, names) : undefined;
   const breather = new Breather();
   const breathe = () => breather.breathe(signal);
   const report = plainCallback<ClassifierProgress>(options.progress_callback);
@@ -260,8 +266,8 @@ export async function fitClassifier(embed: Embedder, texts: Examples, labels: re
     const fitted = await (options.kind === 'mlp' ? fitMlp : fitLogistic)(training, validates);
     const network = toSingle(fitted.network);
     const judged =
-      held && heldLabels
-        ? toJudged(Float32Array.from(await logitsOf(network, held.data, data.dim, breathe)), heldLabels)
+      held && heldOut
+        ? toJudged(Float32Array.from(await logitsOf(network, held.data, data.dim, breathe)), heldOut.labels)
         : fitted.judged;
     const temperature = judged && isCalibrated ? (await calibrate(host, judged, breathe)).temperature : 1;
     const about: Fitted = {

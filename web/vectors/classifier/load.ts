@@ -1,6 +1,6 @@
 // Classifier.load: reads a classifier's two files.
 import { UnsupportedError } from '../../core/errors.js';
-import { checkOptions } from '../../core/options.js';
+import { readOptions } from '../../core/options.js';
 import { throwIfAborted } from '../../core/signal.js';
 import { loadFrom } from '../../source/load_from.js';
 import { missingFile, readOptional } from '../../source/model_files.js';
@@ -14,7 +14,7 @@ import { makeTextClassifier } from './text_classifier.js';
 const kSetFitHead = 'model_head.pkl';
 
 export async function loadClassifier(embed: Embedder, model: ModelSpecifier, options: SourceOptions): Promise<TextClassifier> {
-  checkOptions('Classifier.load', options, kSourceRules);
+  options = readOptions('Classifier.load', options, kSourceRules);
   throwIfAborted(options.signal ?? undefined);
   return loadFrom(openModel(model, options), options, async (source, progress, signal) => {
     const [json, weights] = await Promise.all([kJson, kWeights].map((file) => readOptional(source, file, progress, signal)));

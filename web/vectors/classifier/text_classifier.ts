@@ -1,6 +1,6 @@
 // The interface of a fitted classifier: classify, explain, save.
 import { describe, InputError } from '../../core/errors.js';
-import { checkOptions } from '../../core/options.js';
+import { readOptions } from '../../core/options.js';
 import { Breather } from '../../core/signal.js';
 import type { Embedder, Examples, Explanation, TextClassifier } from '../classifier_types.js';
 import { argmax, softmax, topIndices } from '../../core/scores.js';
@@ -26,7 +26,7 @@ export function makeTextClassifier(embed: Embedder, fitted: Fitted): TextClassif
   }
 
   async function classify(texts: string | Examples, options?: { top_k?: number | null; signal?: AbortSignalLike | undefined }) {
-    checkOptions('classifier', options, { top_k: 'any', signal: 'signal' });
+    options = readOptions('classifier', options, { top_k: 'any', signal: 'signal' });
     const top_k = takeTopK('classifier', options, 1);
     const rows = await scores('classifier', typeof texts === 'string' ? [texts] : texts, options?.signal ?? undefined);
     const lists = rows.map((row) => topIndices(row, top_k).map((i) => ({ label: labels[i] as string, score: row[i] as number })));
@@ -34,7 +34,7 @@ export function makeTextClassifier(embed: Embedder, fitted: Fitted): TextClassif
   }
 
   async function explain(text: string, options?: { label?: string; signal?: AbortSignalLike | undefined }): Promise<Explanation> {
-    checkOptions('explain', options, { label: 'string', signal: 'signal' });
+    options = readOptions('explain', options, { label: 'string', signal: 'signal' });
     if (typeof text !== 'string') throw new InputError(`explain: expected a string, found ${describe(text)}`);
     const words = [...text.matchAll(kWords)].map(({ 0: word, index }) => ({ word, start: index, end: index + word.length }));
     const without = words.map(({ start, end }) => text.slice(0, start) + text.slice(end));

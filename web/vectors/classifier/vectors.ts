@@ -3,7 +3,7 @@ import { describe, InputError } from '../../core/errors.js';
 import { throwIfAborted } from '../../core/signal.js';
 import type { ClassifierOptions, ClassifierProgress, Embedder, Examples } from '../classifier_types.js';
 import type { TensorBase } from '../../core/tensor_base.js';
-import { checkTexts } from '../../core/texts.js';
+import { readTexts } from '../../core/texts.js';
 import type { AbortSignalLike } from '../../core/types.js';
 
 export interface Vectors {
@@ -24,13 +24,16 @@ const kTexts = 256; // per call, between reports of progress
 
 const isTensor = (texts: unknown): texts is TensorBase => typeof texts === 'object' && texts !== null && 'dims' in texts;
 
-/** Texts or a tensor, and how many. */
-export function checkExamples(where: string, texts: unknown): number {
-  if (isTensor(texts)) return texts.dims[0] ?? 0;
+/** Texts, read once, or a tensor. */
+export function readExamples(where: string, texts: unknown): string[] | TensorBase {
+  if (isTensor(texts)) return texts;
   if (!Array.isArray(texts)) throw new InputError(`${where}: expected an array of texts or a Tensor, found ${describe(texts)}`);
-  checkTexts(where, texts);
-  return texts.length;
+  return readTexts(where, texts);
 }
+
+/** How many there are. */
+export const countOf = (examples: readonly string[] | TensorBase): number =>
+  isTensor(examples) ? (examples.dims[0] ?? 0) : examples.length;
 
 /** texts: how many vectors are expected. */
 function toVectors({ where, dim: wanted }: Embedding, tensor: TensorBase, texts: number): Vectors {
@@ -48,9 +51,9 @@ function toVectors({ where, dim: wanted }: Embedding, tensor: TensorBase, texts:
   return { data, dim };
 }
 
-export async function embedAll(embed: Embedder, texts: Examples, how: Embedding): Promise<Vectors> {
-  const count = checkExamples(how.where, texts);
-  if (isTensor(texts)) return toVectors(how, texts, count);
+export async function embedAll(embed: Embedder, given: Examples, how: Embedding): Promise<Vectors> {
+  const texts = readExamples(how.where, given);
+  if (isTensor(texts)) return toVectors(how, texts, countOf(texts));
   if (typeof embed !== 'function') throw new InputError(`${how.where}: expected an embedder, found ${describe(embed)}`);
   const parts: Vectors[] = [];
   for (let begin = 0; begin < texts.length || parts.length === 0; begin += kTexts) {
