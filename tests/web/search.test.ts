@@ -138,7 +138,7 @@ describe('search', () => {
     const after = await moving.search('bakery', { rerank: late, mode: 'words' });
     const { text } = documents[0]!;
     expect(after.map(({ text, start, end }) => [text, start, end])).toEqual([[text, 0, text.length]]);
-    await expect(index.search('bakery', { rerank: async () => [1] })).rejects.toThrow('rerank: expected 3 scores, found 1');
+    await expect(index.search('bakery', { rerank: async () => [1] })).rejects.toThrow('expected it to return 3 numbers, found 1');
     const ranker = await pipeline('text-ranking', join(tiny, '../../tasks/ranker')).catch(() => undefined);
     if (ranker) expect(await index.search('bakery', { rerank: ranker })).toHaveLength(3);
     await ranker?.dispose();

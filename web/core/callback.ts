@@ -1,14 +1,17 @@
-// Callbacks of callers, which may be async functions.
+// Callbacks of callers, which may be async functions. answers.ts checks what the others answer.
 
 /**
  * The callback as a plain function. If its promise rejects, the next call throws what it rejected with, as a callback that throws does:
  * nobody else would notice it, and Node would end the process.
  */
-export function plainCallback<Info>(callback: ((info: Info) => unknown) | null | undefined): (info: Info) => void {
+export function plainCallback<Args extends unknown[]>(
+  callback: ((...args: Args) => unknown) | null | undefined,
+): (...args: Args) => void {
   let failure: { error: unknown } | undefined;
-  return (info) => {
+  return (...args) => {
     if (failure) throw failure.error;
-    const answer = callback?.(info);
-    if (answer instanceof Promise) answer.catch((error: unknown) => (failure = { error }));
+    const answer = callback?.(...args) as { then?: unknown } | null | undefined;
+    if (typeof answer !== 'object' || answer === null || typeof answer.then !== 'function') return;
+    Promise.resolve(answer).catch((error: unknown) => (failure = { error }));
   };
 }

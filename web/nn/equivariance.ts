@@ -1,4 +1,5 @@
 // Helpers that show how a block's output changes when the tokens of its input are permuted.
+import { checkAnswer } from '../core/answers.js';
 import { readOptions } from '../core/options.js';
 import { InputError } from '../core/errors.js';
 import { shuffle } from '../core/random.js';
@@ -27,6 +28,7 @@ export function permutation(n: number, seed = 0): number[] {
   return order;
 }
 
+const isTensor = (value: unknown) => value instanceof TensorBase;
 const isIds = (x: TensorBase) => x.type !== 'float32';
 
 /**
@@ -74,8 +76,9 @@ export function equivariance(f: (x: TensorBase) => TensorBase, x: TensorBase, op
     throw new InputError(`nn.equivariance: expected an input [.., seq, hidden] or ids [.., seq], found dims [${x.dims}]`);
   }
   const order = permutation(seq, options?.seed ?? 1);
-  const plain = f(x);
-  const moved = f(permute(x, order));
+  const ask = (input: TensorBase) => checkAnswer<TensorBase>('nn.equivariance: f', f(input), 'a Tensor', isTensor);
+  const plain = ask(x);
+  const moved = ask(permute(x, order));
   const has_tokens = plain.dims.length === at + 2 && plain.dims[at] === seq;
   return {
     order,

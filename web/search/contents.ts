@@ -16,8 +16,15 @@ export interface Entry extends StoredDocument {
   at: number;
 }
 
+/** A document's own title: what something added to `Object.prototype` is none. */
+export const titleOf = (document: IndexDocument): string | undefined =>
+  Object.hasOwn(document, 'title') ? document.title : undefined;
+
 /** A part of a document's text as it is read: after its title. */
-export const withTitle = ({ title }: IndexDocument, text: string): string => (title === undefined ? text : `${title}\n${text}`);
+export const withTitle = (document: IndexDocument, text: string): string => {
+  const title = titleOf(document);
+  return title === undefined ? text : `${title}\n${text}`;
+};
 
 /** Removed rows that are given back at once, if they are as many as the others. */
 const kLeastGarbage = 1024;
@@ -91,7 +98,7 @@ export class Contents {
       yield {
         first,
         count: rowsOf(entry),
-        title: document.title,
+        title: titleOf(document),
         text: document.text.slice(start, stop),
         shared: Math.max(0, before - start),
       };

@@ -1,4 +1,5 @@
 // What an index needs of a model: chunks and vectors of unit length.
+import { checkAnswer } from '../core/answers.js';
 import { describe, InputError } from '../core/errors.js';
 import { concat } from '../core/texts.js';
 import type { AbortSignalLike } from '../core/types.js';
@@ -122,10 +123,13 @@ export class Embedder {
   }
 
   /** Places of the chunks of each text, two numbers each. */
-  async chunk(items: readonly { text: string; before: string }[], signal: AbortSignalLike | undefined): Promise<number[][]> {
+  async chunk(
+    items: readonly { id: string; text: string; before: string }[],
+    signal: AbortSignalLike | undefined,
+  ): Promise<number[][]> {
     const { chunks, engine } = this;
     if (chunks === false) return items.map(({ text }) => [0, text.length]);
-    if (typeof chunks === 'function') return Promise.all(items.map(({ text }) => ownChunks(chunks, text)));
+    if (typeof chunks === 'function') return Promise.all(items.map(({ id, text }) => ownChunks(chunks, text, id)));
     const max_tokens = Math.min(chunks.max_tokens ?? kMaxTokens, engine!.info.max_length);
     const prompt = documentPrompt(engine!);
     const texts = items.map(({ text, before }) => ({ text, before: prompt + before }));
@@ -133,13 +137,17 @@ export class Embedder {
   }
 }
 
-async function ownChunks(chunks: ChunkFunction, text: string): Promise<number[]> {
+async function ownChunks(chunks: ChunkFunction, text: string, id: string): Promise<number[]> {
+  const where = `Index: option 'chunk': document '${id}'`;
   const out: number[] = [];
-  for (const { start, end } of await chunks(text)) {
+  const isList = (value: unknown) => typeof value === 'object' && value !== null && Symbol.iterator in value;
+  for (const place of checkAnswer<Iterable<unknown>>(where, await chunks(text), 'an array of { start, end }', isList)) {
+    const { start, end } = Object(place) as { start: number; end: number };
     if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || end < start || end > text.length) {
-      throw new InputError(`Index: option 'chunk': expected places in a text of ${text.length}, found ${start} to ${end}`);
+      throw new InputError(`${where}: expected places in a text of ${text.length}, found ${describe(start)} to ${describe(end)}`);
     }
     out.push(start, end);
   }
+  if (out.length === 0) throw new InputError(`${where}: expected at least one place, found none`);
   return out;
 }

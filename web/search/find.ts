@@ -1,16 +1,22 @@
 // Finds the parts of an index that fit a query: candidates by words and by meaning, joined, reranked, and told as hits.
-import { InputError } from '../core/errors.js';
+import { checkAnswer, isNumber, numbersOf } from '../core/answers.js';
 import { Breather } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { kStepWords } from './bm25.js';
 import { withTitle, type Contents, type Entry } from './contents.js';
 import { bestRows, fuse, moments, type Moments, type View } from './ranking.js';
-import type { IndexDocument, IndexHit, IndexSearchOptions, Reranker } from './types.js';
+
+import type { IndexDocument, IndexHit, IndexSearchOptions, Reranker, RerankFunction } from './types.js';
 import type { Analyser } from './words.js';
 
 /** Rows whose cosines stand for all. */
 const kSample = 4096;
 const kLeastCandidates = 200;
+/** Of a pipeline. */
+type Ranked = { corpus_id: number; score: number };
+const isRanking = (value: unknown) =>
+  Array.isArray(value) && value.every(({ corpus_id, score }: Ranked) => Number.isInteger(corpus_id) && isNumber(score));
+const kRerank = "Index.search: option 'rerank'";
 
 /** A part of a document, and what is known of it. Rows may get other numbers while a reranker judges, so it has its place instead. */
 interface Candidate {
@@ -140,13 +146,12 @@ export async function reranked(
 ): Promise<Candidate[]> {
   const texts = found.map(({ entry, start, end }) => withTitle(entry.document, entry.document.text.slice(start, end)));
   const scores = new Float64Array(found.length);
-  if ('task' in rerank) {
-    for (const { corpus_id, score } of await rerank(query, texts, { signal })) scores[corpus_id] = score;
+  if (Object.hasOwn(rerank, 'task')) {
+    const ranked = await (rerank as Exclude<Reranker, RerankFunction>)(query, texts, { signal });
+    for (const { corpus_id, score } of checkAnswer<Ranked[]>(kRerank, ranked, 'a score for each text', isRanking))
+      scores[corpus_id] = score;
   } else {
-    const own = await rerank(query, texts);
-    if (own.length !== texts.length)
-      throw new InputError(`Index.search: rerank: expected ${texts.length} scores, found ${own.length}`);
-    scores.set(Array.from(own));
+    scores.set(numbersOf(kRerank, await (rerank as RerankFunction)(query, texts), texts.length));
   }
   const judged = found.map((candidate, i) => ({ ...candidate, rank: scores[i]!, score: scores[i]! }));
   return judged.sort((a, b) => b.score - a.score);

@@ -5,8 +5,10 @@ import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import { Breather, throwIfAborted } from '../core/signal.js';
 import { concat, itemsOf } from '../core/texts.js';
 import { Bm25 } from './bm25.js';
-import { Contents } from './contents.js';
+import { Contents, withTitle } from './contents.js';
 import { Embedder, isSameModel } from './embedder.js';
+import { readDocument } from './document.js';
+import { toFilter, warnOfUnknown } from './filter.js';
 import { candidates, isAbove, reranked, toHits } from './find.js';
 import { checkName } from './names.js';
 import { openStore } from './platform.js';
@@ -28,7 +30,6 @@ import type {
   AddOptions,
   AddProgress,
   AddResult,
-  Filter,
   IndexChunk,
   IndexDocument,
   IndexHit,
@@ -81,42 +82,6 @@ const never = new AbortController().signal;
 
 /** What an index is called in messages. */
 export const placeOf = (name: string, store: SegmentStore): string => `Index: '${name}' in ${store.kind}`;
-
-/** A document as it comes back from the store. */
-function checkDocument(value: unknown, place: string): IndexDocument {
-  const where = `Index.add: ${place}`;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new InputError(`${where}: expected { id, text }, found ${describe(value)}`);
-  }
-  const { id, text, title } = value as Partial<IndexDocument>;
-  if (typeof id !== 'string' || id === '')
-    throw new InputError(`${where}: expected 'id' to be a string with characters, found ${describe(id)}`);
-  if (typeof text !== 'string') throw new InputError(`${where} ('${id}'): expected 'text' to be a string, found ${describe(text)}`);
-  if (text.trim() === '') throw new InputError(`${where} ('${id}'): expected 'text' to have words, found none`);
-  if (title !== undefined && typeof title !== 'string') {
-    throw new InputError(`${where} ('${id}'): expected 'title' to be a string, found ${describe(title)}`);
-  }
-  try {
-    return JSON.parse(JSON.stringify(value)) as IndexDocument;
-  } catch (cause) {
-    throw new InputError(`${where} ('${id}'): expected fields that JSON can hold: ${(cause as Error).message}`, { cause });
-  }
-}
-
-function toFilter(filter: Filter | null | undefined): ((document: IndexDocument) => boolean) | undefined {
-  if (filter === undefined || filter === null) return undefined;
-  if (typeof filter === 'function') return filter;
-  if (typeof filter !== 'object' || Array.isArray(filter)) {
-    throw new InputError(`Index.search: option 'filter': expected a function or an object of fields, found ${describe(filter)}`);
-  }
-  const wanted = Object.entries(filter).map(([field, value]) => [field, Array.isArray(value) ? value : [value]] as const);
-  // A field with several values has those that it lists.
-  return (document) =>
-    wanted.every(([field, values]) => {
-      const own = document[field];
-      return Array.isArray(own) ? values.some((value) => own.includes(value)) : values.includes(own);
-    });
-}
 
 /** An open index; see `Index` in open.ts. */
 export class Index {
@@ -312,7 +277,8 @@ export class Index {
     // Documents may come and go meanwhile; another tab may even have removed the index, and begun another one.
     while (mode !== 'meaning' && !this.contents.isRead) await this.contents.readWords(signal);
     this.checkOpen();
-    let found = candidates(this.contents, query, vector, mode, depth, filter, ownCopy({ ...options, weights }));
+    if (filter) warnOfUnknown(filter, this.name, this.contents.documents.values());
+    let found = candidates(this.contents, query, vector, mode, depth, filter?.keep, ownCopy({ ...options, weights }));
     if (rerank) found = await reranked(query, found, rerank, signal);
     const best = found.filter((candidate) => isAbove(candidate, floor)).slice(0, top_k);
     return toHits(this.contents.words.analyser, query, best, signal);
@@ -508,7 +474,7 @@ export class Index {
     const result: AddResult = { added: 0, updated: 0, unchanged: 0 };
     const seen = new Set<string>();
     const check = (value: unknown, i: number) => {
-      const document = checkDocument(value, `document ${i}`);
+      const document = readDocument(value, `document ${i}`);
       if (seen.has(document.id)) throw new InputError(`Index.add: document ${i}: the id '${document.id}' occurs twice`);
       seen.add(document.id);
       return document;
@@ -580,10 +546,10 @@ export class Index {
       return same && !(entry.stale && embedder) ? entry : undefined;
     };
     const fresh = batch.filter((document) => !isKnown(document));
-    const before = ({ title }: IndexDocument) => (title === undefined ? '' : `${title}\n`);
+    const before = (document: IndexDocument) => withTitle(document, '');
     const places = embedder
       ? await embedder.chunk(
-          fresh.map((document) => ({ text: document.text, before: before(document) })),
+          fresh.map((document) => ({ id: document.id, text: document.text, before: before(document) })),
           signal,
         )
       : fresh.map(({ text }) => [0, text.length]);

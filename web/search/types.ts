@@ -96,8 +96,48 @@ export interface AddOptions {
   signal?: AbortSignalLike | undefined;
 }
 
-/** Which documents a search may return: a function, or fields with the value, or one of the values, that they must have. */
-export type Filter = ((document: IndexDocument) => boolean) | { readonly [field: string]: unknown };
+/** What a field is compared with. */
+export type FilterValue = string | number | boolean | null;
+
+/** What a field must be; where there are several, all of them. A field that holds a list is compared by its items. */
+export interface FilterOperators {
+  /** Equals the value; of a list, one item does. */
+  readonly $eq?: FilterValue;
+  /** The opposite of `$eq`. Documents without the field count, too. */
+  readonly $ne?: FilterValue;
+  /** Equals one of the values; of a list, one item does. */
+  readonly $in?: readonly FilterValue[];
+  /** The opposite of `$in`. Documents without the field count, too. */
+  readonly $nin?: readonly FilterValue[];
+  /** Is greater. Numbers are compared with numbers, strings with strings (by UTF-16 units, so that dates as `toISOString()` writes them are in order). */
+  readonly $gt?: number | string;
+  /** Is greater or equal. */
+  readonly $gte?: number | string;
+  /** Is less. */
+  readonly $lt?: number | string;
+  /** Is less or equal. */
+  readonly $lte?: number | string;
+  /** Whether the document has the field, be it `null`. */
+  readonly $exists?: boolean;
+  /** The opposite of what it holds. Documents without the field count, too. */
+  readonly $not?: FilterValue | readonly FilterValue[] | FilterOperators;
+}
+
+/**
+ * Which documents a search may return: a function that returns `true` or `false` at once, or fields and what they must be: a value, a list of
+ * which one must fit, or operators. Several fields: all must fit; `{}`: all documents do. `$and` and `$or` join filters, `$not` turns one around.
+ */
+export type Filter =
+  | ((document: IndexDocument) => boolean)
+  | {
+      /** All of these must fit. */
+      readonly $and?: readonly Filter[];
+      /** One of these must fit. */
+      readonly $or?: readonly Filter[];
+      /** This must not fit. */
+      readonly $not?: Filter;
+      readonly [field: string]: FilterValue | readonly FilterValue[] | FilterOperators | Filter | readonly Filter[] | undefined;
+    };
 
 /** Options of `search`. */
 export interface IndexSearchOptions {
@@ -112,7 +152,7 @@ export interface IndexSearchOptions {
   fusion?: 'minmax' | 'zscore' | 'rrf' | undefined;
   /** What each counts. Default 1 each. */
   weights?: { words?: number; meaning?: number } | undefined;
-  /** Only these documents are found. Default: all. */
+  /** Only these documents are found. Default: all. A filter that is not understood is an `InputError`. */
   filter?: Filter | undefined;
   /**
    * Leaves out hits below it. A number is compared with `score`. An object is compared with `why`: a hit stays if one of the named scores is

@@ -1,4 +1,7 @@
 // The words of a text, as search compares them.
+import { checkAnswer } from '../core/answers.js';
+import { describe, InputError } from '../core/errors.js';
+import { readTexts } from '../core/texts.js';
 
 /** A word of a text: `text.slice(start, end)`, folded to `term`. */
 export interface Word {
@@ -54,15 +57,24 @@ function* pairs(run: string, at: number): Generator<Word, void, undefined> {
   }
 }
 
+const kStem = "Index: option 'words': stem";
+
+function toStopwords(stopwords: unknown): ReadonlySet<string> {
+  const where = "Index: option 'words': stopwords";
+  if (typeof stopwords !== 'object' || stopwords === null || !(Symbol.iterator in stopwords))
+    throw new InputError(`${where}: expected an array or a Set of strings, found ${describe(stopwords)}`);
+  return new Set(readTexts(where, [...(stopwords as Iterable<unknown>)]).map(fold));
+}
+
 /** Splits texts into words. One analyser serves documents and queries of an index. */
 export class Analyser {
   private readonly stopwords: ReadonlySet<string>;
   private readonly stems = new Map<string, string>();
   private readonly stem: ((word: string) => string) | undefined;
 
-  constructor({ stem, stopwords = [] }: Analysis) {
-    this.stem = stem;
-    this.stopwords = new Set(Array.from(stopwords, fold));
+  constructor({ stem, stopwords }: Analysis) {
+    this.stem = stem ?? undefined;
+    this.stopwords = toStopwords(stopwords ?? []);
   }
 
   /** One at a time: a long text has millions. */
@@ -83,7 +95,10 @@ export class Analyser {
   private stemOf(word: string): string {
     if (!this.stem) return word;
     let stem = this.stems.get(word);
-    if (stem === undefined) this.stems.set(word, (stem = String(this.stem(word))));
+    if (stem === undefined) {
+      stem = checkAnswer<string>(kStem, this.stem(word), 'a string', (value) => typeof value === 'string');
+      this.stems.set(word, stem);
+    }
     return stem;
   }
 }

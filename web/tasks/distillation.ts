@@ -173,7 +173,7 @@ export async function distill(extractor: FeatureExtractionPipeline, options: Dis
     throw new InputError(`distill: expected a pipeline of 'feature-extraction', found ${describe(extractor)}`);
   if (engine.info.num_hidden_layers === 0) throw new InputError('distill: expected an encoder, found static embeddings');
   const signal = options.signal ?? undefined;
-  const tell = plainCallback<DistillProgress>(options.progress_callback);
+  const tell = plainCallback<[DistillProgress]>(options.progress_callback);
   const tokenizer = readTokenizer(engine, settings.remove);
   const tokens = tokenizer.ids.length;
   let width = engine.info.hidden_size;

@@ -1,4 +1,5 @@
 // transformers.js's stopping criteria: functions of the tokens so far that say which texts end.
+import { checkAnswer, isBoolean } from '../core/answers.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 
 /** The ids so far, prompt included, of each text; for each, whether it ends. */
@@ -121,13 +122,24 @@ export class StoppingCriteriaList extends StoppingCriteria {
     this.criteria.push(...toCriteria('StoppingCriteriaList.extend', items));
   }
   override _call(input_ids: bigint[][], scores: number[][]): boolean[] {
-    const said = this.criteria.map((criterion) => criterion(input_ids, scores));
+    const said = this.criteria.map((criterion) => askCriterion(criterion, input_ids, scores));
     return input_ids.map((_, i) => said.some((each) => each[i]));
   }
   /** The criteria in turn. */
   *[Symbol.iterator](): Generator<StoppingFunction, void, undefined> {
     yield* this.criteria;
   }
+}
+
+/** What a criterion says of each text. */
+export function askCriterion(criterion: StoppingFunction, input_ids: bigint[][], scores: number[][]): readonly boolean[] {
+  const fits = (value: unknown) => Array.isArray(value) && value.length >= input_ids.length && value.every(isBoolean);
+  return checkAnswer(
+    "option 'stopping_criteria'",
+    criterion(input_ids, scores),
+    'an array of true or false, one for each text',
+    fits,
+  );
 }
 
 /** The criteria of an option: a function, several, or a list. */

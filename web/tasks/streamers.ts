@@ -1,4 +1,5 @@
 // transformers.js's streamers: what generation tells of tokens as they come. Any tokenizer that can decode will do.
+import { plainCallback } from '../core/callback.js';
 import { InputError, UnsupportedError } from '../core/errors.js';
 import { readOptions, type Rules } from '../core/options.js';
 
@@ -105,6 +106,8 @@ export class TextStreamer extends BaseStreamer {
   private ids: number[] = []; // whose text is not all given
   private given = 0; // characters of it
   private isPrompt = true;
+  private readonly tell = plainCallback((text: string) => this.callback_function(text));
+  private readonly tellIds = plainCallback((ids: bigint[]) => this.token_callback_function?.(ids));
 
   constructor(tokenizer: StreamedTokenizer, options: TextStreamerOptions = {}) {
     super();
@@ -125,7 +128,7 @@ export class TextStreamer extends BaseStreamer {
     const isPrompt = this.isPrompt;
     this.isPrompt = false;
     if (isPrompt && this.skip_prompt) return;
-    this.token_callback_function?.(ids);
+    this.tellIds(ids);
     const numbers = ids.map(Number);
     if (!isPrompt && numbers.every((id) => this.special.has(id))) {
       if (this.decode_kwargs.skip_special_tokens) return;
@@ -154,7 +157,7 @@ export class TextStreamer extends BaseStreamer {
 
   /** Receives each part of the text, which may be empty, and whether it is the last. A subclass may have its own. */
   on_finalized_text(text: string, stream_end: boolean): void {
-    if (text !== '') this.callback_function(text);
+    if (text !== '') this.tell(text);
     if (stream_end && this.callback_function === print) print('\n');
   }
 }

@@ -1,10 +1,11 @@
 // What a caller hears of tokens as they come, and where it ends texts: `callback`, `streamer` and `stopping_criteria` of tasks that generate.
+import { plainCallback } from '../core/callback.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { TaskScope } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { Piece } from '../engine/task.js';
-import { toCriteria, type StoppingFunction } from './stopping_criteria.js';
+import { askCriterion, toCriteria, type StoppingFunction } from './stopping_criteria.js';
 import type { WatchOptions } from './generation_types.js';
 
 export const kWatchRules: Rules = { callback: 'function', streamer: 'any', stopping_criteria: 'any' };
@@ -33,7 +34,8 @@ const noScores = new Proxy<number[][]>([], {
 export class TokenWatch {
   private readonly streamer: WatchOptions['streamer'];
   private readonly criteria: StoppingFunction[];
-  private readonly callback: ((piece: string, prompt: number) => void) | null | undefined;
+  private readonly callback: ((piece: string, prompt: number) => void) | undefined;
+  private readonly put: (ids: bigint[][]) => void;
   private readonly rows: Row[];
   private scope: TaskScope | undefined;
   private isStopped = false;
@@ -45,8 +47,9 @@ export class TokenWatch {
     private readonly signal: AbortSignalLike | null | undefined,
     prompts: number,
   ) {
-    this.callback = options.callback;
+    this.callback = options.callback ? plainCallback(options.callback) : undefined;
     this.streamer = options.streamer;
+    this.put = plainCallback((ids: bigint[][]) => this.streamer?.put(ids));
     this.criteria = options.stopping_criteria ? toCriteria(`${where}: option 'stopping_criteria'`, options.stopping_criteria) : [];
     if (this.streamer && (typeof this.streamer.put !== 'function' || typeof this.streamer.end !== 'function')) {
       throw new InputError(
@@ -91,14 +94,14 @@ export class TokenWatch {
     if (piece !== '') this.callback?.(piece, prompt);
     if (begins) {
       row.ids = tokens.map(BigInt);
-      this.streamer?.put([[...row.ids]]);
+      this.put([[...row.ids]]);
       return;
     }
     for (const token of tokens) {
       row.tokens.push(token);
       row.ids.push(BigInt(token));
-      this.streamer?.put([[BigInt(token)]]);
-      row.isDone = this.criteria.some((criterion) => criterion([row.ids], noScores)[0]);
+      this.put([[BigInt(token)]]);
+      row.isDone = this.criteria.some((criterion) => askCriterion(criterion, [row.ids], noScores)[0]);
       if (row.isDone) break;
     }
     if (!row.isDone || this.isStopped) return;

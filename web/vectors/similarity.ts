@@ -1,4 +1,5 @@
 // Similarity of vectors, and semantic search, as in sentence_transformers.util.
+import { checkAnswer } from '../core/answers.js';
 import { describe, InputError } from '../core/errors.js';
 import { readOptions } from '../core/options.js';
 import type { TensorBase } from '../core/tensor_base.js';
@@ -6,17 +7,29 @@ import type { SearchHit, SearchOptions, Vector, Vectors } from './types.js';
 
 const isTensor = (value: unknown): value is TensorBase =>
   typeof value === 'object' && value !== null && 'dims' in value && 'data' in value;
+/** NaN is one: it comes last. */
+const isANumber = (value: unknown) => typeof value === 'number';
+const kScore = "semantic_search: option 'score_function'";
 const isList = (value: unknown): value is ArrayLike<unknown> =>
   Array.isArray(value) || (ArrayBuffer.isView(value) && Object.prototype.toString.call(value) !== '[object DataView]');
+
+/** The shape and the numbers of a tensor, which may be another library's. */
+function partsOf(where: string, { dims, data }: TensorBase): { dims: readonly number[]; data: TensorBase['data'] } {
+  const isShape = Array.isArray(dims) && dims.every((dim) => Number.isInteger(dim) && dim >= 0);
+  const fits = isShape && isList(data) && dims.reduce((count: number, dim: number) => count * dim, 1) === data.length;
+  if (fits) return { dims, data };
+  const found = isList(data) ? `${data.length} numbers` : describe(data);
+  throw new InputError(`${where}: expected a Tensor, found dims ${isShape ? `[${dims}]` : describe(dims)} and ${found}`);
+}
 
 function toVector(where: string, value: unknown): Float64Array {
   let list: unknown = value;
   if (isTensor(value)) {
-    const { dims } = value;
+    const { dims, data } = partsOf(where, value);
     if (dims.length !== 1 && !(dims.length === 2 && dims[0] === 1)) {
       throw new InputError(`${where}: expected one vector, found a Tensor of dims [${dims}]`);
     }
-    list = value.data;
+    list = data;
   }
   if (!isList(list)) throw new InputError(`${where}: expected a vector, found ${describe(value)}`);
   return Float64Array.from(list, (x, i) => {
@@ -28,13 +41,13 @@ function toVector(where: string, value: unknown): Float64Array {
 /** Rows of vectors; a single vector is one row. */
 export function toVectors(where: string, value: unknown): Float64Array[] {
   if (isTensor(value) && value.dims.length === 2) {
-    const [rows, dim] = value.dims as [number, number];
-    const given = value.data;
+    const { dims, data: given } = partsOf(where, value);
+    const [rows, dim] = dims as [number, number];
     const data = given instanceof BigInt64Array ? Float64Array.from(given, Number) : new Float64Array(given); // much faster than Float64Array.from
     return Array.from({ length: rows }, (_, i) => data.subarray(i * dim, (i + 1) * dim));
   }
   if (!isTensor(value) && Array.isArray(value) && typeof value[0] !== 'number') {
-    return value.map((row, i) => toVector(`${where}[${i}]`, row));
+    return Array.from(value, (row, i) => toVector(`${where}[${i}]`, row));
   }
   return [toVector(where, value)];
 }
@@ -124,9 +137,10 @@ export function semantic_search(
   const isCosine = custom === undefined || (custom as unknown) === cos_sim;
   if (isCosine) [queries, corpus] = [queries.map(toUnit), corpus.map(toUnit)];
   const score = isCosine ? cosineOfUnits : (custom as unknown) === dot_score ? dot : custom;
+  const ask = (query: Float64Array, entry: Float64Array) => checkAnswer<number>(kScore, score(query, entry), 'a number', isANumber);
   return queries.map((query) =>
     best(
-      Float64Array.from(corpus, (entry) => score(query, entry)),
+      Float64Array.from(corpus, (entry) => ask(query, entry)),
       options?.top_k ?? 10,
     ),
   );

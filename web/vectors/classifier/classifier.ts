@@ -246,7 +246,7 @@ export async function fitClassifier(embed: Embedder, examples: Examples, given: 
   const heldOut = typeof validation === 'object' && validation !== null ? takeHeldOut(validation, names) : undefined;
   const breather = new Breather();
   const breathe = () => breather.breathe(signal);
-  const report = plainCallback<ClassifierProgress>(options.progress_callback);
+  const report = plainCallback<[ClassifierProgress]>(options.progress_callback);
   const ticker =
     (stage: 'validate' | 'train', part = 0, parts = 1): Tick =>
     async (done, total, loss) => {
