@@ -48,8 +48,8 @@ const count = (counts: Counts, term: string) => void counts.set(term, (counts.ge
 /** Work that is done in steps, so that a page can do other things between them. Each is soon done, however long a text is. */
 export type Steps<T = void> = Generator<void, T, undefined>;
 
-/** The words of a step. */
-export const kStepWords = 2000;
+/** The terms of a step. */
+const kStepTerms = 2000;
 
 export class Bm25 {
   private readonly terms = new Map<string, Postings>();
@@ -80,19 +80,21 @@ export class Bm25 {
     const all: Counts = new Map();
     const fresh: Counts = new Map();
     let length = 0;
-    let read = 0;
+    let isFirstBatch = true;
     const sources = [
       [part.title ?? '', isFirst ? 0 : Infinity],
       [part.text, part.shared],
     ] as const;
     for (const [text, from] of sources) {
-      for (const { term, start } of this.analyser.words(text)) {
-        if (part.count > 1) count(all, term);
-        if (start >= from) {
+      for (const words of this.analyser.batches(text)) {
+        if (!isFirstBatch) yield;
+        isFirstBatch = false;
+        for (const { term, start } of words) {
+          if (part.count > 1) count(all, term);
+          if (start < from) continue;
           count(fresh, term);
           ++length;
         }
-        if (++read % kStepWords === 0) yield;
       }
     }
     return { all, fresh, length };
@@ -124,7 +126,7 @@ export class Bm25 {
     const { all, fresh, length } = yield* this.read(part, row === first);
     let done = 0;
     for (const [term, times] of fresh) {
-      if (++done % kStepWords === 0) yield;
+      if (++done % kStepTerms === 0) yield;
       const list = this.listOf(term);
       if (list.places[list.newest] === first) {
         list.times[list.newest] = Math.min(list.times[list.newest]! + times, 65535);
@@ -136,7 +138,10 @@ export class Bm25 {
     }
     if (count > 1) {
       this.several.set(first, count);
-      for (const [term, times] of all) Bm25.push(this.listOf(term), ~row, times);
+      for (const [term, times] of all) {
+        if (++done % kStepTerms === 0) yield;
+        Bm25.push(this.listOf(term), ~row, times);
+      }
     }
     this.lengths[first]! += length;
     this.words += length;
@@ -159,7 +164,7 @@ export class Bm25 {
       for (const term of fresh.keys()) {
         if (terms.has(term)) continue;
         terms.add(term);
-        if (terms.size % kStepWords === 0) yield;
+        if (terms.size % kStepTerms === 0) yield;
         const list = this.terms.get(term);
         if (list && --list.living === 0) this.terms.delete(term);
       }
@@ -172,17 +177,15 @@ export class Bm25 {
   }
 
   /**
-   * The score of every row for a query; rows without any of its words have 0. found: those with one. Of the parts of a document, the one that holds
+   * The score of every row for the terms of a query; rows without any of its words have 0. found: those with one. Of the parts of a document, the one that holds
    * the words best has the document's score, the others as much of it as they hold in comparison.
    */
-  scores(query: string): { scores: Float32Array; found: number[] } {
+  scores(wanted: ReadonlyMap<string, number>): { scores: Float32Array; found: number[] } {
     const { lengths, several, living, k1, b } = this;
     const scores = new Float32Array(lengths.length);
     const shares = new Float32Array(several.size > 0 ? lengths.length : 0);
     const documents: number[] = [];
     const mean = this.words / living;
-    const wanted: Counts = new Map();
-    for (const { term } of this.analyser.words(query)) count(wanted, term);
     for (const [term, weight] of wanted) {
       const list = this.terms.get(term);
       if (!list) continue;

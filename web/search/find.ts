@@ -2,7 +2,6 @@
 import { checkAnswer, isNumber, numbersOf } from '../core/answers.js';
 import { Breather } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
-import { kStepWords } from './bm25.js';
 import { withTitle, type Contents, type Entry } from './contents.js';
 import { bestRows, fuse, moments, type Moments, type View } from './ranking.js';
 
@@ -46,7 +45,7 @@ function bestOfEach(rows: readonly number[], scores: Float32Array, unitOf: (row:
  */
 export function candidates(
   contents: Contents,
-  query: string,
+  terms: ReadonlyMap<string, number>,
   vector: Float32Array | undefined,
   mode: 'hybrid' | 'words' | 'meaning',
   wanted: number,
@@ -58,7 +57,7 @@ export function candidates(
   /** What is ranked: a document goes by its first row. */
   const unitOf = (row: number) => (isByChunk ? row : owners[row]!.first);
   const allowed = contents.allowed(filter);
-  const words = mode === 'meaning' ? undefined : contents.words.scores(query);
+  const words = mode === 'meaning' ? undefined : contents.words.scores(terms);
   const worded =
     words &&
     bestOfEach(
@@ -160,25 +159,25 @@ export async function reranked(
 /** What a search answers: its candidates with the places of the query's words in them. */
 export async function toHits(
   analyser: Analyser,
-  query: string,
+  wanted: ReadonlyMap<string, number>,
   found: readonly Candidate[],
   signal: AbortSignalLike | undefined,
 ): Promise<IndexHit[]> {
   const breather = new Breather();
-  const wanted = new Set(Array.from(analyser.words(query), ({ term }) => term));
   const hits: IndexHit[] = [];
   for (const { entry, start, end, score, words, meaning, rank } of found) {
     const { document } = entry;
     const text = document.text.slice(start, end);
     const highlights: IndexHit['highlights'] = [];
-    let read = 0;
-    for (const word of analyser.words(text)) {
-      if (++read % kStepWords === 0) await breather.breathe(signal);
-      if (!wanted.has(word.term)) continue;
-      const last = highlights.at(-1);
-      if (last && word.start <= last.end)
-        last.end = word.end; // neighbouring pairs of one run
-      else highlights.push({ start: word.start, end: word.end });
+    for (const words of analyser.batches(text)) {
+      for (const word of words) {
+        if (!wanted.has(word.term)) continue;
+        const last = highlights.at(-1);
+        if (last && word.start <= last.end)
+          last.end = word.end; // neighbouring pairs of one run
+        else highlights.push({ start: word.start, end: word.end });
+      }
+      await breather.breathe(signal);
     }
     hits.push({ id: document.id, score, text, start, end, why: { words, meaning, rank }, highlights, document });
   }

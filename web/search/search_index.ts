@@ -273,15 +273,16 @@ export class Index {
     if (query.trim() === '') return []; // nothing is near to it, whatever a model makes of it
     if (this.store.hasNews()) await this.alone(() => this.refresh(false));
     throwIfAborted(signal);
+    const terms = await this.contents.words.analyser.terms(query, signal);
     const vector = mode === 'words' ? undefined : await embedder!.query(query, signal);
     // Documents may come and go meanwhile; another tab may even have removed the index, and begun another one.
     while (mode !== 'meaning' && !this.contents.isRead) await this.contents.readWords(signal);
     this.checkOpen();
     if (filter) warnOfUnknown(filter, this.name, this.contents.documents.values());
-    let found = candidates(this.contents, query, vector, mode, depth, filter?.keep, ownCopy({ ...options, weights }));
+    let found = candidates(this.contents, terms, vector, mode, depth, filter?.keep, ownCopy({ ...options, weights }));
     if (rerank) found = await reranked(query, found, rerank, signal);
     const best = found.filter((candidate) => isAbove(candidate, floor)).slice(0, top_k);
-    return toHits(this.contents.words.analyser, query, best, signal);
+    return toHits(this.contents.words.analyser, terms, best, signal);
   }
 
   /** The whole index as one file, for `import_file` here or elsewhere. */

@@ -1,7 +1,9 @@
 // The words of a text, as search compares them.
 import { checkAnswer } from '../core/answers.js';
 import { describe, InputError } from '../core/errors.js';
+import { Breather } from '../core/signal.js';
 import { readTexts } from '../core/texts.js';
+import type { AbortSignalLike } from '../core/types.js';
 
 /** A word of a text: `text.slice(start, end)`, folded to `term`. */
 export interface Word {
@@ -20,12 +22,18 @@ export interface Analysis {
 
 // Scripts written without spaces. Thai, Lao, Khmer and Myanmar too: two neighbours say more than a whole sentence as one word.
 const kUnspaced = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\u30fc`;
-const kRun = new RegExp(`^[${kUnspaced}]`, 'u');
-// A run of an unspaced script, or a word: letters, marks and digits, with apostrophes and points inside (l'eau, 3.14).
-const kWord = new RegExp(
-  String.raw`(?:[${kUnspaced}]\p{M}*)+|(?:(?![${kUnspaced}])[\p{L}\p{M}\p{N}_])+(?:(?<=\p{N})[.,](?=\p{N})(?:(?![${kUnspaced}])[\p{L}\p{M}\p{N}_])+)*`,
-  'gu',
+// Letters, marks and digits. A longer run is several words: an engine's stack for regular expressions is bounded, and Unicode's order of marks
+// takes it time that grows with the square of their number.
+const kLetters = String.raw`(?:(?![${kUnspaced}])[\p{L}\p{M}\p{N}_]){1,128}`;
+// What stands between words; then a character of an unspaced script with its marks, or a word, with points inside numbers (3.14), or nothing.
+// Every character is one of these, so that each match goes on, by some thousand units at most.
+const kNext = new RegExp(
+  String.raw`[^\p{L}\p{M}\p{N}_${kUnspaced}]{0,4096}(?:([${kUnspaced}]\p{M}{0,32})|(${kLetters}(?:(?<=\p{N})[.,](?=\p{N})${kLetters}){0,16}))?`,
+  'uy',
 );
+const kMarks = /\p{M}{1,4096}/uy;
+/** A batch has the words of about so many units. */
+const kBatchUnits = 8192;
 const kAscii = /^[\x00-\x7f]*$/;
 const kMarked = /([\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])\p{M}+/gu;
 
@@ -43,18 +51,12 @@ export function fold(word: string): string {
     .normalize('NFC');
 }
 
-/** The pairs of neighbours in a run of an unspaced script; a single character is a word. */
-function* pairs(run: string, at: number): Generator<Word, void, undefined> {
-  const starts: number[] = [];
-  for (let i = 0; i < run.length; i += run.codePointAt(i)! > 0xffff ? 2 : 1) {
-    if (i === 0 || !/^\p{M}/u.test(run.slice(i))) starts.push(i);
-  }
-  starts.push(run.length);
-  const last = Math.max(1, starts.length - 2);
-  for (let i = 0; i < last; ++i) {
-    const [start, end] = [starts[i]!, starts[Math.min(i + 2, starts.length - 1)]!];
-    yield { term: fold(run.slice(start, end)), start: at + start, end: at + end };
-  }
+/** A character of an unspaced script with its marks: from start to end, or to `next` with marks beyond reason. */
+interface Character {
+  start: number;
+  end: number;
+  next: number;
+  isFirst: boolean;
 }
 
 const kStem = "Index: option 'words': stem";
@@ -77,18 +79,56 @@ export class Analyser {
     this.stopwords = toStopwords(stopwords ?? []);
   }
 
-  /** One at a time: a long text has millions. */
-  *words(text: string): Generator<Word, void, undefined> {
-    for (const match of text.matchAll(kWord)) {
-      const [found] = match;
-      const start = match.index;
-      if (kRun.test(found)) {
-        yield* pairs(found, start);
+  /** Some words at a time, as a long text has millions. There is little work between two batches, whatever the text is. */
+  *batches(text: string): Generator<readonly Word[], void, undefined> {
+    let words: Word[] = [];
+    let last: Character | undefined;
+    const endRun = () => {
+      // A character alone is a word, others are the pairs of neighbours.
+      if (last?.isFirst) words.push({ term: fold(text.slice(last.start, last.end)), start: last.start, end: last.end });
+      last = undefined;
+    };
+    for (let at = 0, begun = 0; at < text.length;) {
+      if (at - begun > kBatchUnits) {
+        yield words;
+        words = [];
+        begun = at;
+      }
+      kMarks.lastIndex = at; // those that kNext left
+      if (last && last.end - last.start > 32 && kMarks.test(text)) {
+        last.next = at = kMarks.lastIndex;
         continue;
       }
-      const term = fold(found);
-      if (!this.stopwords.has(term)) yield { term: this.stemOf(term), start, end: start + found.length };
+      kNext.lastIndex = at;
+      const [found, character, word] = kNext.exec(text) as unknown as [string, string | undefined, string | undefined];
+      at += found.length;
+      const start = at - (character ?? word ?? '').length;
+      if (last?.next !== start) endRun();
+      if (character !== undefined) {
+        if (last) {
+          const term = fold(text.slice(last.start, last.end) + character);
+          words.push({ term, start: last.start, end: at });
+        }
+        last = { start, end: at, next: at, isFirst: last === undefined };
+      } else if (word !== undefined) {
+        endRun();
+        const term = fold(word);
+        if (!this.stopwords.has(term)) words.push({ term: this.stemOf(term), start, end: at });
+      }
     }
+    endRun();
+    yield words;
+  }
+
+  /** How often each term occurs in a query. */
+  async terms(query: string, signal: AbortSignalLike | undefined): Promise<ReadonlyMap<string, number>> {
+    const breather = new Breather();
+    const counts = new Map<string, number>();
+    for (const words of this.batches(query)) {
+      for (const { term } of words) counts.set(term, (counts.get(term) ?? 0) + 1);
+      await breather.breathe(signal);
+    }
+    return counts;
   }
 
   /** Stems are kept: a corpus has far fewer different words than words. */
