@@ -1,54 +1,39 @@
 // Texts, Markdown and HTML of a folder, as documents of an index.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join, relative, sep } from 'node:path';
-import { Parser } from 'htmlparser2';
 import { InputError, type IndexDocument } from '../entries/index.js';
+import { readHtml } from './html.js';
 
 const kTexts = ['.txt', '.text'];
 const kMarkdown = ['.md', '.markdown', '.mdx'];
 const kHtml = ['.html', '.htm', '.xhtml'];
 const kKnown = [...kTexts, ...kMarkdown, ...kHtml];
 
-// What a reader does not see, and what begins on a line of its own.
-const kHidden = new Set(['script', 'style', 'noscript', 'template', 'svg', 'head', 'nav']);
-const kLines = new Set(
-  'address article aside blockquote br dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main ol p pre section table td th tr ul'.split(
-    ' ',
-  ),
-);
-const kParagraphs = /^(p|h[1-6]|ul|ol|table|pre|section|article|blockquote)$/;
-
-function readHtml(html: string): { title: string; text: string } {
-  let [title, text, hidden, isTitle] = ['', '', 0, false];
-  const parser = new Parser({
-    onopentag(name) {
-      if (name === 'title') isTitle = true;
-      if (kHidden.has(name)) ++hidden;
-      if (hidden === 0 && kLines.has(name)) text += kParagraphs.test(name) ? '\n\n' : '\n';
-    },
-    ontext(data) {
-      if (isTitle) title += data;
-      else if (hidden === 0) text += data.replace(/\s+/g, ' ');
-    },
-    onclosetag(name) {
-      if (name === 'title') isTitle = false;
-      if (kHidden.has(name)) --hidden;
-      if (hidden === 0 && kLines.has(name) && name !== 'br') text += '\n';
-    },
-  });
-  parser.write(html);
-  parser.end();
-  return { title, text: text.replace(/ *\n */g, '\n').replace(/\n{3,}/g, '\n\n') };
+/** A value of front matter without the quotes around it. */
+function unquoted(value: string): string {
+  const text = value.trim();
+  const from = /^["']/.test(text) ? 1 : 0;
+  return text.slice(from, /["']$/.test(text) ? -1 : undefined).trim();
 }
 
-/** Without its front matter, whose title counts, as does the first heading. */
+/** A heading without the number signs that may end it. */
+function withoutSigns(heading: string): string {
+  let end = heading.trimEnd().length;
+  while (end > 1 && heading[end - 1] === '#') --end;
+  return heading.slice(0, end).trimEnd();
+}
+
+/** Without its front matter, whose title counts, as does the first heading. No expression here looks twice at the same characters. */
 function readMarkdown(markdown: string): { title: string; text: string } {
-  const [front = ''] = /^---\r?\n[\s\S]*?\r?\n---\r?\n/.exec(markdown) ?? [];
+  const [front = ''] = /^---\r?\n[^]*?\n---\r?\n/.exec(markdown) ?? [];
   const text = markdown.slice(front.length);
-  const [, named] = /^title:\s*["']?(.*?)["']?\s*$/m.exec(front) ?? [];
-  const [, heading] = /^#\s+(.+?)\s*#*$/m.exec(text) ?? [];
-  return { title: named ?? heading ?? '', text };
+  const [, named = ''] = /^title:(.*)$/m.exec(front) ?? [];
+  const [, heading = ''] = /^#[ \t]+(\S.*)$/m.exec(text) ?? [];
+  return { title: unquoted(named) || withoutSigns(heading), text };
 }
+
+/** A longer title is a part of the text: an index reads titles with every part of it. */
+const kLongestTitle = 1000;
 
 function toDocument(id: string, content: string): IndexDocument | undefined {
   const type = extname(id).toLowerCase();
@@ -58,8 +43,9 @@ function toDocument(id: string, content: string): IndexDocument | undefined {
       ? readMarkdown(content)
       : { title: '', text: content };
   const title = read.title.replace(/\s+/g, ' ').trim();
-  const text = read.text.trim();
-  return text === '' ? undefined : { id, text, ...(title !== '' && { title }) };
+  const isLong = title.length > kLongestTitle;
+  const text = `${isLong ? `${title}\n\n` : ''}${read.text}`.trim();
+  return text === '' ? undefined : { id, text, ...(title !== '' && !isLong && { title }) };
 }
 
 /** The files under the given folders, and given files. Ids are paths from where the command runs; names with a dot before them are left out. */

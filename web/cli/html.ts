@@ -1,0 +1,119 @@
+// The text of HTML, as a reader sees it. It takes time in proportion to the file, however its tags are nested.
+import { Parser, Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
+
+// What a reader does not see, and what begins on a line of its own.
+const kHidden = new Set(['script', 'style', 'noscript', 'template', 'svg', 'head', 'nav']);
+const kLines = new Set(
+  'address article aside blockquote br dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main ol p pre section table td th tr ul'.split(
+    ' ',
+  ),
+);
+const kParagraphs = /^(p|h[1-6]|ul|ol|table|pre|section|article|blockquote)$/;
+/** Tags inside each other that the parser is told of: it looks through all of them at each tag. Browsers stop at 512. */
+const kDeepest = 256;
+
+/** Tags that are nested more deeply: open ones by name. They begin lines and hide text like others, and end with the one they are in. */
+class Deep {
+  private open = new Map<string, number>();
+  hidden = 0;
+
+  begin(name: string): void {
+    this.open.set(name, (this.open.get(name) ?? 0) + 1);
+    if (kHidden.has(name)) ++this.hidden;
+  }
+
+  /** Whether it was one of these. */
+  end(name: string): boolean {
+    const count = this.open.get(name) ?? 0;
+    if (count === 0) return false;
+    this.open.set(name, count - 1);
+    if (kHidden.has(name)) --this.hidden;
+    return true;
+  }
+
+  endAll(): void {
+    this.open.clear();
+    this.hidden = 0;
+  }
+}
+
+export function readHtml(html: string): { title: string; text: string } {
+  let [title, text, hidden, isTitle, depth, isDeep] = ['', '', 0, false, 0, false];
+  const deep = new Deep();
+  const isSeen = () => hidden + deep.hidden === 0;
+  const beginLine = (name: string) => {
+    if (isSeen() && kLines.has(name)) text += kParagraphs.test(name) ? '\n\n' : '\n';
+  };
+  const endLine = (name: string) => {
+    if (isSeen() && kLines.has(name) && name !== 'br') text += '\n';
+  };
+  const nameAt = (start: number, end: number) => html.slice(start, end).toLowerCase();
+  const limited = (parser: TokenizerCallbacks): TokenizerCallbacks => ({
+    onattribdata: (start, end) => void (isDeep || parser.onattribdata(start, end)),
+    onattribentity: (code) => void (isDeep || parser.onattribentity(code)),
+    onattribend: (quote, end) => void (isDeep || parser.onattribend(quote, end)),
+    onattribname: (start, end) => void (isDeep || parser.onattribname(start, end)),
+    oncdata: (...at) => parser.oncdata(...at),
+    oncomment: (...at) => parser.oncomment(...at),
+    ondeclaration: (...at) => parser.ondeclaration(...at),
+    onend: () => parser.onend(),
+    onprocessinginstruction: (...at) => parser.onprocessinginstruction(...at),
+    ontext: (...at) => parser.ontext(...at),
+    ontextentity: (...at) => parser.ontextentity(...at),
+    isInForeignContext: () => parser.isInForeignContext?.() ?? false,
+    onopentagname(start, end) {
+      const name = nameAt(start, end);
+      isDeep = depth >= kDeepest && name !== 'br' && name !== 'hr';
+      if (!isDeep) return parser.onopentagname(start, end);
+      deep.begin(name);
+      beginLine(name);
+    },
+    onopentagend: (end) => void (isDeep || parser.onopentagend(end)),
+    onselfclosingtag: (end) => void (isDeep || parser.onselfclosingtag(end)),
+    onclosetag(start, end) {
+      const name = nameAt(start, end);
+      if (deep.end(name)) endLine(name);
+      else parser.onclosetag(start, end);
+    },
+  });
+  const Limited = class extends Tokenizer {
+    constructor(options: ConstructorParameters<typeof Tokenizer>[0], parser: TokenizerCallbacks) {
+      super(options, limited(parser));
+    }
+  };
+  const parser = new Parser(
+    {
+      onopentag(name) {
+        ++depth;
+        if (name === 'title') isTitle = true;
+        if (kHidden.has(name)) ++hidden;
+        beginLine(name);
+      },
+      ontext(data) {
+        if (isTitle) title += data;
+        else if (isSeen()) text += data.replace(/\s+/g, ' ');
+      },
+      onclosetag(name) {
+        if (--depth < kDeepest) deep.endAll();
+        if (name === 'title') isTitle = false;
+        if (kHidden.has(name)) --hidden;
+        endLine(name);
+      },
+    },
+    { Tokenizer: Limited },
+  );
+  parser.write(html);
+  parser.end();
+  return { title, text: withoutBlanks(text) };
+}
+
+/** Lines without spaces around them, and at most one empty line between two. */
+function withoutBlanks(text: string): string {
+  const lines = text.split('\n').map((line) => {
+    let [start, end] = [0, line.length];
+    while (line[start] === ' ') ++start;
+    while (end > start && line[end - 1] === ' ') --end;
+    return line.slice(start, end);
+  });
+  return lines.join('\n').replace(/\n{3,}/g, '\n\n');
+}
