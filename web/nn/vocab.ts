@@ -25,7 +25,19 @@ const kRules: Rules = {
   lowercase: 'boolean',
 };
 
-const kWord = /[\p{L}\p{M}\p{N}_]+(?:['’-][\p{L}\p{M}\p{N}_]+)*/gu;
+// Bounded, as is an engine's stack for regular expressions: a longer word comes in pieces without anything between.
+const kWord = /[\p{L}\p{M}\p{N}_]{1,1000}(?:['’-][\p{L}\p{M}\p{N}_]{1,1000}){0,1000}/gu;
+
+function toWords(text: string): string[] {
+  const words: string[] = [];
+  let end = -1;
+  for (const { 0: piece, index } of text.matchAll(kWord)) {
+    if (index === end) words[words.length - 1] += piece;
+    else words.push(piece);
+    end = index + piece.length;
+  }
+  return words;
+}
 
 const byCodePoints = (a: string, b: string) => {
   const [left, right] = [[...a], [...b]];
@@ -95,7 +107,7 @@ export class Dictionary {
   split(text: string): string[] {
     if (typeof text !== 'string') throw new InputError(`nn.Dictionary: expected a string, found ${describe(text)}`);
     const cased = this.lowercase ? text.toLowerCase() : text;
-    return this.level === 'character' ? [...cased] : (cased.match(kWord) ?? []);
+    return this.level === 'character' ? [...cased] : toWords(cased);
   }
 
   /** Ids of a text. An unknown token becomes `<unk>`, or is an error without one. `bos`, `eos`: add `<s>`, `</s>` around the text. */

@@ -44,16 +44,35 @@ function toCodePoints(text: string, { start, end, ...rest }: Finding): Finding {
   return { ...rest, start: start - (splitsPair(text, start) ? 1 : 0), end: end + (splitsPair(text, end) ? 1 : 0) };
 }
 
+const isWord = (character: string) => kWord.test(character) && !kUnseparated.test(character);
+
+/** The words of a text. The last one is known, as many findings may be in one long word. */
+class Words {
+  private start = 0;
+  private end = 0;
+
+  constructor(private readonly text: string) {}
+
+  /** Begin and end of the word that a place is inside; the place itself where there is none. */
+  around(place: number): [start: number, end: number] {
+    if (place > this.start && place < this.end) return [this.start, this.end];
+    const { text } = this;
+    if (!isWord(before(text, place)) || !isWord(at(text, place))) return [place, place];
+    let [start, end] = [place, place];
+    while (isWord(before(text, start))) start -= before(text, start).length;
+    while (isWord(at(text, end))) end += at(text, end).length;
+    [this.start, this.end] = [start, end];
+    return [start, end];
+  }
+}
+
 /** Whole words, without spaces at the ends: a model may tag only some of a word's tokens. */
-function toWords(text: string, finding: Finding): Finding {
+function toWords(text: string, words: Words, finding: Finding): Finding {
   let { start, end } = toCodePoints(text, finding);
   while (start < end && /\s/u.test(at(text, start))) start += at(text, start).length;
   while (end > start && /\s/u.test(before(text, end))) end -= before(text, end).length;
   if (start === end) return { ...finding, start, end };
-  const isWord = (character: string) => kWord.test(character) && !kUnseparated.test(character);
-  while (isWord(before(text, start)) && isWord(at(text, start))) start -= before(text, start).length;
-  while (isWord(at(text, end)) && isWord(before(text, end))) end += at(text, end).length;
-  return { ...finding, start, end };
+  return { ...finding, start: words.around(start)[0], end: words.around(end)[1] };
 }
 
 /** Findings that overlap become one, with the label of the longest, or of equally long ones the first. */
@@ -236,7 +255,8 @@ export async function redactTexts(
     const literal = Array.from(text.matchAll(kBracketed)).flatMap(({ 0: found, index }) =>
       Object.hasOwn(given, found) ? [{ label: kLiteral, start: index, end: index + found.length }] : [],
     );
-    const ofModel = (fromModel[i] as Finding[]).map((finding) => toWords(text, finding));
+    const words = new Words(text);
+    const ofModel = (fromModel[i] as Finding[]).map((finding) => toWords(text, words, finding));
     return replaceIn(text, unite([...ofModel, ...fromPatterns, ...literal]), placeholders);
   });
   const map = placeholders.map();

@@ -23,7 +23,8 @@ function* emails(text: string): Generator<Range> {
       next += (text.codePointAt(next) as number) > 0xffff ? 2 : 1;
       if (!kDomain.test(text.slice(end, next))) break;
     }
-    const domain = text.slice(at + 1, end).replace(/[.-]+$/, '');
+    while (text[end - 1] === '.' || text[end - 1] === '-') --end;
+    const domain = text.slice(at + 1, end);
     from = at + 1 + domain.length;
     if (start < at && /[^.]\.[^.]/u.test(domain)) yield [start, from];
     else from = at + 1;

@@ -16,7 +16,8 @@ export function makeDecodeStream(
 
   /** The length of the prefix that later tokens cannot change. */
   const settled = (text: string): number => {
-    const whole = text.replace(/\ufffd+$/, '').length; // possibly an incomplete character
+    let whole = text.length;
+    while (text[whole - 1] === '\ufffd') --whole; // possibly an incomplete character
     return cleans ? Math.min(whole, Math.max(text.search(/\s\S*$/), 0)) : whole;
   };
 
@@ -36,7 +37,7 @@ export function makeDecodeStream(
 
   return {
     push(ids): string {
-      pending.push(...toIds(ids));
+      for (const id of toIds(ids)) pending.push(id);
       return advance(false);
     },
     end() {

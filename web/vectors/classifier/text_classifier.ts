@@ -10,8 +10,22 @@ import { saveClassifier } from './files.js';
 import { logitsOf, type Fitted } from './network.js';
 import { embedAll } from './vectors.js';
 
-/** Words (letters, marks, numbers, with ', _ and - inside), or single punctuation characters. */
-const kWords = /[\p{L}\p{M}\p{N}]+(?:['’_-][\p{L}\p{M}\p{N}]+)*|[^\s\p{L}\p{M}\p{N}]/gu;
+// Words (letters, marks, numbers, with ', _ and - inside), or single punctuation characters. Bounded, as is an engine's stack for regular
+// expressions: a longer word comes in pieces without anything between.
+const kWords = /([\p{L}\p{M}\p{N}]{1,1000}(?:['’_-][\p{L}\p{M}\p{N}]{1,1000}){0,1000})|[^\s\p{L}\p{M}\p{N}]/gu;
+
+function toWords(text: string): { word: string; start: number; end: number }[] {
+  const words: { word: string; start: number; end: number }[] = [];
+  let isWord = false;
+  for (const { 0: found, 1: piece, index } of text.matchAll(kWords)) {
+    const last = words.at(-1);
+    const end = index + found.length;
+    if (piece !== undefined && isWord && last?.end === index) [last.word, last.end] = [last.word + piece, end];
+    else words.push({ word: found, start: index, end });
+    isWord = piece !== undefined;
+  }
+  return words;
+}
 
 export function makeTextClassifier(embed: Embedder, fitted: Fitted): TextClassifier {
   const { labels, temperature, network, dim, embed_options, kind, C, report } = fitted;
@@ -36,7 +50,7 @@ export function makeTextClassifier(embed: Embedder, fitted: Fitted): TextClassif
   async function explain(text: string, options?: { label?: string; signal?: AbortSignalLike | undefined }): Promise<Explanation> {
     options = readOptions('explain', options, { label: 'string', signal: 'signal' });
     if (typeof text !== 'string') throw new InputError(`explain: expected a string, found ${describe(text)}`);
-    const words = [...text.matchAll(kWords)].map(({ 0: word, index }) => ({ word, start: index, end: index + word.length }));
+    const words = toWords(text);
     const without = words.map(({ start, end }) => text.slice(0, start) + text.slice(end));
     const [whole, ...rest] = await scores('explain', [text, ...without], options?.signal ?? undefined);
     const wanted = options?.label;
