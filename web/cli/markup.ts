@@ -1,5 +1,13 @@
-// The text of HTML, as a reader sees it. It takes time in proportion to the file, however its tags are nested.
+// Titles and texts of Markdown and HTML, as a reader sees them. They take time in proportion to the file, whatever it has.
+import { extname } from 'node:path';
 import { Parser, Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
+import type { IndexDocument } from '../search/types.js';
+
+const kTexts = ['.txt', '.text'];
+const kMarkdown = ['.md', '.markdown', '.mdx'];
+const kHtml = ['.html', '.htm', '.xhtml'];
+/** Ends of the names of files that are read. */
+export const kKnown = [...kTexts, ...kMarkdown, ...kHtml];
 
 // What a reader does not see, and what begins on a line of its own.
 const kHidden = new Set(['script', 'style', 'noscript', 'template', 'svg', 'head', 'nav']);
@@ -116,4 +124,44 @@ function withoutBlanks(text: string): string {
     return line.slice(start, end);
   });
   return lines.join('\n').replace(/\n{3,}/g, '\n\n');
+}
+
+/** A value of front matter without the quotes around it. */
+function unquoted(value: string): string {
+  const text = value.trim();
+  const from = /^["']/.test(text) ? 1 : 0;
+  return text.slice(from, /["']$/.test(text) ? -1 : undefined).trim();
+}
+
+/** A heading without the number signs that may end it. */
+function withoutSigns(heading: string): string {
+  let end = heading.trimEnd().length;
+  while (end > 1 && heading[end - 1] === '#') --end;
+  return heading.slice(0, end).trimEnd();
+}
+
+/** Without its front matter, whose title counts, as does the first heading. No expression here looks twice at the same characters. */
+export function readMarkdown(markdown: string): { title: string; text: string } {
+  const [front = ''] = /^---\r?\n[^]*?\n---\r?\n/.exec(markdown) ?? [];
+  const text = markdown.slice(front.length);
+  const [, named = ''] = /^title:(.*)$/m.exec(front) ?? [];
+  const [, heading = ''] = /^#[ \t]+(\S.*)$/m.exec(text) ?? [];
+  return { title: unquoted(named) || withoutSigns(heading), text };
+}
+
+/** A longer title is a part of the text: an index reads titles with every part of it. */
+const kLongestTitle = 1000;
+
+/** A file's document; undefined where it has no words. */
+export function toDocument(id: string, content: string): IndexDocument | undefined {
+  const type = extname(id).toLowerCase();
+  const read = kHtml.includes(type)
+    ? readHtml(content)
+    : kMarkdown.includes(type)
+      ? readMarkdown(content)
+      : { title: '', text: content };
+  const title = read.title.replace(/\s+/g, ' ').trim();
+  const isLong = title.length > kLongestTitle;
+  const text = `${isLong ? `${title}\n\n` : ''}${read.text}`.trim();
+  return text === '' ? undefined : { id, text, ...(title !== '' && !isLong && { title }) };
 }
