@@ -10,8 +10,6 @@ export function plainCallback<Args extends unknown[]>(
   let failure: { error: unknown } | undefined;
   return (...args) => {
     if (failure) throw failure.error;
-    const answer = callback?.(...args) as { then?: unknown } | null | undefined;
-    if (typeof answer !== 'object' || answer === null || typeof answer.then !== 'function') return;
-    Promise.resolve(answer).catch((error: unknown) => (failure = { error }));
+    Promise.resolve(callback?.(...args)).catch((error: unknown) => (failure = { error }));
   };
 }

@@ -31,10 +31,6 @@ const kRead: readonly Read[] = [
   (room, address, size) => (room.reach(address + size), room.bytes.slice(address, address + size)),
 ];
 
-/** Embind looks for each option that C++ knows: in the object alone. */
-const withoutPrototype = (value: unknown): unknown =>
-  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype ? ownCopy(value) : value;
-
 /** Bytes of a PlainAnswer::Field. */
 const kFieldBytes = 16;
 const kLongestName = 32;
@@ -83,7 +79,9 @@ export function withModelCalls(instance: Instance<unknown>, made: unknown): Seam
   const calls: Record<string, unknown> = {};
   for (const name of kCalls) {
     const call = handle[name];
-    if (call) calls[name] = (...args: unknown[]) => read(call.apply(handle, args.map(withoutPrototype)));
+    // Embind looks for each option that C++ knows: in the object alone.
+    const own = (each: unknown) => (ArrayBuffer.isView(each) ? each : ownCopy(each));
+    if (call) calls[name] = (...args: unknown[]) => read(call.apply(handle, args.map(own)));
   }
 
   /** The options that were set last: reading them takes several microseconds. */

@@ -36,19 +36,6 @@ const [kTypeIds, kOffsets, kMask, kWordIds, kSequenceIds, kLengths, kUntruncated
 
 const kNone = new Int32Array();
 
-/** Options that are own properties, given or not: what something added to `Object.prototype` is none. */
-const kNotGiven: { [Name in keyof Required<SeamEncodeOptions>]: undefined } = {
-  add_special_tokens: undefined,
-  split_special_tokens: undefined,
-  max_length: undefined,
-  strategy: undefined,
-  truncation_side: undefined,
-  overlap: undefined,
-  return_overflowing: undefined,
-  return_tokens: undefined,
-  arrays: undefined,
-};
-
 /** The flags of to_encode_options() in C++, with the arrays. */
 export function toFlags(options: SeamEncodeOptions): number {
   return (
@@ -92,8 +79,7 @@ export function withTextCalls<Handle extends { tokenizer(): number }>(
     return code === 0 ? read(at) : ({ code, message: text(at) } as A);
   };
 
-  const encode: TextCalls['encode'] = (texts, pairs, given) => {
-    const options = { ...kNotGiven, ...given };
+  const encode: TextCalls['encode'] = (texts, pairs, options) => {
     const used = room.writeTexts(pairs ? [...texts, ...pairs] : texts);
     const { max_length = 0, overlap = 0, arrays = kAllArrays, return_tokens } = options;
     const ints = (array: number, at: number, each?: number) => (arrays & array ? numbers(at, each) : kNone);

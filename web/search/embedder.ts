@@ -37,6 +37,20 @@ function unitRows(where: string, rows: readonly Float64Array[], dim: number | un
   return { data, dim: width };
 }
 
+const isNumbers = (value: unknown): value is ArrayLike<unknown> =>
+  Array.isArray(value) || (ArrayBuffer.isView(value) && 'length' in value);
+
+/** A tensor may be another library's: its numbers must be as many as its shape says. Anything else is checked by `toVectors`. */
+function checkTensor<T>(where: string, value: T): T {
+  if (typeof value !== 'object' || value === null || !('dims' in value) || !('data' in value)) return value;
+  const { dims, data } = value;
+  const isShape = Array.isArray(dims) && dims.every((dim) => Number.isInteger(dim) && dim >= 0);
+  const count = isNumbers(data) ? data.length : undefined;
+  if (isShape && count === dims.reduce((product: number, dim: number) => product * dim, 1)) return value;
+  const found = `dims ${isShape ? `[${dims}]` : describe(dims)} and ${count === undefined ? describe(data) : `${count} numbers`}`;
+  throw new InputError(`${where}: expected a Tensor, found ${found}`);
+}
+
 /** The same model, maybe with other data types. */
 export function isSameModel(a: VectorModel, b: Pick<VectorModel, 'dim' | 'probe'>): boolean {
   if (a.dim !== b.dim || a.probe.length !== b.probe.length) return false;
@@ -87,7 +101,7 @@ export class Embedder {
     const out = engine
       ? await (embed as FeatureExtractionPipeline)[`encode_${kind}`](texts, { signal, normalize: true })
       : await (embed as EmbedFunction)(texts, kind);
-    const rows = toVectors(where, out);
+    const rows = toVectors(where, engine ? out : checkTensor(where, out));
     if (rows.length !== texts.length) throw new InputError(`${where}: expected ${texts.length} vectors, found ${rows.length}`);
     return unitRows(where, rows, this.dim);
   }

@@ -1,5 +1,6 @@
 // Finds the parts of an index that fit a query: candidates by words and by meaning, joined, reranked, and told as hits.
-import { checkAnswer, isNumber, numbersOf } from '../core/answers.js';
+import { checkAnswer, isNumber } from '../core/answers.js';
+import { describe, InputError } from '../core/errors.js';
 import { Breather } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { withTitle, type Contents, type Entry } from './contents.js';
@@ -134,6 +135,18 @@ export function candidates(
       rank: null,
     }));
   }
+}
+
+/** Numbers in an array of our own: those of an array or a typed array, each read once. */
+function numbersOf(what: string, value: unknown, length: number): Float64Array {
+  const isList = Array.isArray(value) || (ArrayBuffer.isView(value) && 'length' in value);
+  const list = checkAnswer<ArrayLike<unknown>>(what, value, `${length} numbers`, () => isList);
+  if (list.length !== length) throw new InputError(`${what}: expected it to return ${length} numbers, found ${list.length}`);
+  return Float64Array.from({ length }, (_, i) => {
+    const each = list[i];
+    if (isNumber(each)) return each as number;
+    throw new InputError(`${what}: expected it to return numbers, found ${describe(each)} at index ${i}`);
+  });
 }
 
 /** The same in the order of a reranker's scores. */

@@ -1,4 +1,5 @@
 // Chunks of texts beside the engine, for an index whose model may run in a worker.
+import { ownCopy } from '../core/options.js';
 import { Breather } from '../core/signal.js';
 import { kArrays } from '../host/text_calls.js';
 import type { Task } from '../engine/task.js';
@@ -28,7 +29,7 @@ export const chunk: Task<Item, Options, number[]> = {
     const breather = new Breather();
     const count = (part: string) => {
       const { per_encoding } = kArrays;
-      return engine.call((handle) => handle.encode([part], undefined, { arrays: per_encoding })).lengths[0] as number;
+      return engine.call((handle) => handle.encode([part], undefined, ownCopy({ arrays: per_encoding }))).lengths[0] as number;
     };
     const special = count('');
     const out: number[][] = [];
@@ -36,7 +37,7 @@ export const chunk: Task<Item, Options, number[]> = {
       await breather.breathe(signal);
       const room = max_tokens - (before === '' ? 0 : count(before) - special);
       const { offsets } = engine.call((handle) =>
-        handle.encode([text], undefined, { add_special_tokens: false, arrays: kArrays.offsets }),
+        handle.encode([text], undefined, ownCopy({ add_special_tokens: false, arrays: kArrays.offsets })),
       );
       const chunks = cutText(text, { offsets, count }, { max_tokens: Math.max(room, Math.min(kLeast, max_tokens)), overlap });
       out.push(chunks.flatMap(({ start, end }) => [start, end]));

@@ -1,7 +1,7 @@
 // fill-mask: the most likely tokens at a mask.
 import { withFacts } from '../core/facts.js';
 import { InputError, UnsupportedError } from '../core/errors.js';
-import type { Rules } from '../core/options.js';
+import { ownCopy, type Rules } from '../core/options.js';
 import { readTexts } from '../core/texts.js';
 import type { FillMaskOptions, MaskFilling } from './task_types.js';
 import { readTokenizerConfig, specialTokens } from '../tokenizer/config.js';
@@ -48,7 +48,7 @@ function targetIds(engine: TaskEngine, targets: readonly string[]): number[] {
   const ids = targets.map((target) => {
     const { id } = engine.call((handle) => handle.token_to_id(target));
     if (id >= 0) return id;
-    const answer = engine.call((handle) => handle.encode([target], undefined, { add_special_tokens: false }));
+    const answer = engine.call((handle) => handle.encode([target], undefined, ownCopy({ add_special_tokens: false })));
     if (answer.ids.length > 0) return answer.ids[0] as number;
     throw new InputError(`fill-mask: option 'targets': expected texts with tokens, found '${target}'`);
   });

@@ -4,7 +4,7 @@ import { withFacts } from '../core/facts.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import { kGenerateRules, readGenerateOptions } from './generation_config.js';
 import type { GenerateOptions, Text2Text, TranslationOptions } from './generation_types.js';
-import { readOptions, type Rules } from '../core/options.js';
+import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import { readTexts } from '../core/texts.js';
 import { readFields, specialToken } from '../source/model_files.js';
 import { readConfig } from './labels.js';
@@ -86,12 +86,8 @@ function encode(engine: TaskEngine, text: string, options: Options, number: numb
   const { max_source_length = Infinity } = engine.call((handle) => handle.info());
   const { model_max_length } = engine.call((handle) => handle.describe_tokenizer()) as { model_max_length?: number };
   const limit = Math.min(max_source_length, model_max_length && model_max_length > 0 ? model_max_length : Infinity);
-  const { ids, untruncated, unknown } = engine.call((handle) =>
-    handle.encode([text], undefined, {
-      add_special_tokens: !languages,
-      max_length: limit - (languages ? 2 : 0),
-    }),
-  );
+  const how = ownCopy({ add_special_tokens: !languages, max_length: limit - (languages ? 2 : 0) });
+  const { ids, untruncated, unknown } = engine.call((handle) => handle.encode([text], undefined, how));
   const total = (untruncated[0] as number) + (languages ? 2 : 0);
   const whole = languages ? withLanguage(engine, ids, languages) : ids;
   const truncated = total > whole.length;

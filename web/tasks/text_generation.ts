@@ -60,7 +60,7 @@ export function textOf(engine: TaskEngine): Text {
     cleans,
     encode({ text, isChat }, options) {
       const add_special_tokens = options.add_special_tokens ?? !isChat;
-      const { ids } = engine.call((handle) => handle.encode([text], undefined, { add_special_tokens }));
+      const { ids } = engine.call((handle) => handle.encode([text], undefined, ownCopy({ add_special_tokens })));
       const bos = readJson(engine.files, 'generation_config.json')?.bos_token_id ?? readConfig(engine).bos_token_id;
       return ids.length === 0 && Number.isInteger(bos) ? Int32Array.of(bos as number) : ids; // as in Python
     },

@@ -314,7 +314,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   };
 
   const counts = (texts: readonly string[], { add_special_tokens, split_special_tokens }: CountOptions): Int32Array => {
-    const seam = { add_special_tokens, split_special_tokens, arrays: kArrays.per_encoding };
+    const seam = ownCopy({ add_special_tokens, split_special_tokens, arrays: kArrays.per_encoding });
     return host.call((handle) => handle.encode(texts, undefined, seam)).lengths;
   };
 
@@ -333,7 +333,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
       texts: [text],
       pairs: undefined,
       padTo: undefined,
-      seam: { add_special_tokens: false, split_special_tokens, arrays: kArrays.offsets },
+      seam: ownCopy({ add_special_tokens: false, split_special_tokens, arrays: kArrays.offsets }),
     });
     return extras.cutText(text, { offsets, count: (part) => counts([part], options)[0] as number }, options);
   };

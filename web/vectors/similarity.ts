@@ -13,23 +13,14 @@ const kScore = "semantic_search: option 'score_function'";
 const isList = (value: unknown): value is ArrayLike<unknown> =>
   Array.isArray(value) || (ArrayBuffer.isView(value) && Object.prototype.toString.call(value) !== '[object DataView]');
 
-/** The shape and the numbers of a tensor, which may be another library's. */
-function partsOf(where: string, { dims, data }: TensorBase): { dims: readonly number[]; data: TensorBase['data'] } {
-  const isShape = Array.isArray(dims) && dims.every((dim) => Number.isInteger(dim) && dim >= 0);
-  const fits = isShape && isList(data) && dims.reduce((count: number, dim: number) => count * dim, 1) === data.length;
-  if (fits) return { dims, data };
-  const found = isList(data) ? `${data.length} numbers` : describe(data);
-  throw new InputError(`${where}: expected a Tensor, found dims ${isShape ? `[${dims}]` : describe(dims)} and ${found}`);
-}
-
 function toVector(where: string, value: unknown): Float64Array {
   let list: unknown = value;
   if (isTensor(value)) {
-    const { dims, data } = partsOf(where, value);
+    const { dims } = value;
     if (dims.length !== 1 && !(dims.length === 2 && dims[0] === 1)) {
       throw new InputError(`${where}: expected one vector, found a Tensor of dims [${dims}]`);
     }
-    list = data;
+    list = value.data;
   }
   if (!isList(list)) throw new InputError(`${where}: expected a vector, found ${describe(value)}`);
   return Float64Array.from(list, (x, i) => {
@@ -41,8 +32,8 @@ function toVector(where: string, value: unknown): Float64Array {
 /** Rows of vectors; a single vector is one row. */
 export function toVectors(where: string, value: unknown): Float64Array[] {
   if (isTensor(value) && value.dims.length === 2) {
-    const { dims, data: given } = partsOf(where, value);
-    const [rows, dim] = dims as [number, number];
+    const [rows, dim] = value.dims as [number, number];
+    const given = value.data;
     const data = given instanceof BigInt64Array ? Float64Array.from(given, Number) : new Float64Array(given); // much faster than Float64Array.from
     return Array.from({ length: rows }, (_, i) => data.subarray(i * dim, (i + 1) * dim));
   }
