@@ -351,6 +351,46 @@ describe('unknown options', () => {
     expect(Object.entries(reads).filter(([, times]) => times > 1)).toEqual([]);
   });
 
+  it('refuse NaN where a number is asked for', async () => {
+    const { message } = await failure(() => all.index.search('a', { weights: { words: NaN } }));
+    expect(message).toBe("Index.search: option 'weights': option 'words': expected a number, found NaN");
+  });
+
+  // A model that got a number in place of a text could not go on.
+  it('beside texts: texts are read once', async () => {
+    const lists: [string, (texts: string[]) => unknown][] = [
+      ['embed', (texts) => all.embed(texts)],
+      ['encode_query', (texts) => all.embed.encode_query(texts)],
+      ['tokenizer', (texts) => all.tokenizer(texts)],
+      ['text_pair', (texts) => all.tokenizer(['a', 'b'], { text_pair: texts })],
+      ['count', (texts) => all.tokenizer.count(texts)],
+      ['convert_tokens_to_ids', (texts) => all.tokenizer.convert_tokens_to_ids(texts)],
+      ['text-classification', (texts) => all.classify(texts)],
+      ['zero-shot-classification', (texts) => all.zero_shot(texts, ['b'])],
+      ['labels', (texts) => all.zero_shot('a', texts)],
+      ['text-ranking', (texts) => all.rank('a', texts)],
+      ['late-interaction', (texts) => all.colbert('a', texts)],
+      ['sparse-encoding', (texts) => all.sparse(texts)],
+      ['ner', (texts) => all.ner(texts)],
+      ['zero-shot-ner', (texts) => all.zero_shot_ner(texts, ['b'])],
+      ['contexts', (texts) => all.answer(['a', 'b'], texts)],
+      ['text-generation', (texts) => all.generate(texts, { max_new_tokens: 1 })],
+      ['text2text-generation', (texts) => all.transform(texts, { max_new_tokens: 1 })],
+      ['redact', (texts) => redact(null, texts)],
+      ['a classifier', (texts) => all.classifier(texts)],
+    ];
+    for (const [name, call] of lists) {
+      let reads = 0;
+      const texts = ['a', 'b'];
+      Object.defineProperty(texts, 1, { get: () => (++reads === 1 ? 'b' : 7) });
+      const error = await Promise.resolve()
+        .then(() => call(texts))
+        .then(() => undefined, (reason: Error) => reason.name); // prettier-ignore
+      expect([name, reads, error]).toEqual([name, 1, undefined]);
+    }
+    expect((await all.embed('still there')).dims).toHaveLength(2);
+  });
+
   it('are used as they were read', () => {
     const files = readdirSync('web', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
     const unused = files.filter((file) => /^\s*(await )?readOptions\(/m.test(readFileSync(join('web', file), 'utf8')));

@@ -27,7 +27,7 @@ function expected(rule: Rule, value: unknown): string | undefined {
     case 'any':
       return undefined;
     default:
-      return typeof value === rule ? undefined : `a ${rule}`;
+      return typeof value === rule && !Number.isNaN(value) ? undefined : `a ${rule}`;
   }
 }
 
