@@ -57,7 +57,7 @@ if (!method) {
   const trainer = await Trainer.from_pretrained(model, { ...options, ...kMethods[method] });
   const { total } = await trainer.plan({ batch: 16, tokens: 64 });
   const steps = [];
-  const fit = trainer.fit(rows);
+  const fit = trainer.fit(rows)[Symbol.asyncIterator]();
   let tokens;
   const step = async () => ({ tokens } = (await fit.next()).value);
   for (let i = 0; i < 2; ++i) await step(); // compiles

@@ -100,6 +100,45 @@ describe('Trainer', () => {
     await Promise.all([whole.dispose(), parts.dispose()]);
   });
 
+  it('trains when it is awaited, once, with the bits of a loop', async () => {
+    const [looped, awaited] = [await load({ max_steps: 4 }), await load({ max_steps: 4 })];
+    const reports = await reportsOf(looped, kLabelled);
+    const work = awaited.fit(kLabelled);
+    const last = { ...reports[3], seconds_left: expect.any(Number) };
+    await expectError(awaited.fit(kLabelled), 'StateError', /another fit of this Trainer has not ended/);
+    expect(await Promise.all([work, work])).toEqual([last, last]);
+    expect(await work).toEqual(last);
+    expect(await vectorsOf(awaited)).toEqual(await vectorsOf(looped));
+    expect(await awaited.fit(kLabelled)).toBeUndefined(); // there is nothing left to do
+    await expectError(awaited.fit([]), 'InputError', /expected rows, found none/);
+    await Promise.all([looped.dispose(), awaited.dispose()]);
+  });
+
+  it('waits for the loop that watches it', async () => {
+    const trainer = await load({ max_steps: 4 });
+    const seen: number[][] = [];
+    for await (const { step } of trainer.fit(kLabelled)) {
+      await new Promise((resolve) => setTimeout(resolve, 20)); // time for updates that would not wait
+      const [done] = nn.load_safetensors(await trainer.state())['steps']!.data as Int32Array;
+      seen.push([step, done as number]);
+    }
+    expect(seen).toEqual([[1, 1], [2, 2], [3, 3], [4, 4]]); // prettier-ignore
+    await trainer.dispose();
+  });
+
+  it('divides a batch into parts, within which texts are compared', async () => {
+    const lossesOf = async (parts: number) => {
+      const trainer = await load({ max_steps: 2, batch_size: 8, gradient_accumulation_steps: parts });
+      const reports = await reportsOf(trainer, kPairs.slice(0, 8));
+      await trainer.dispose();
+      return reports.map(({ loss }) => loss);
+    };
+    expect(await lossesOf(8)).toEqual([0, 0]); // an anchor whose own positive is the only one
+    const [whole, halves] = [await lossesOf(1), await lossesOf(2)];
+    expect(halves[0]).toBeGreaterThan(0.1);
+    expect(halves[0]).toBeLessThan((whole[0] as number) - 0.1); // fewer wrong ones
+  });
+
   it('adds the gradients of parts of a batch', async () => {
     const rows = kScored.slice(0, 8);
     const run = async (parts: number) => {

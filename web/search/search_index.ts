@@ -2,6 +2,7 @@
 import { disposable } from '../core/disposable.js';
 import { describe, InputError, ModelFormatError, StateError } from '../core/errors.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
+import { Progress } from '../core/progress.js';
 import { Breather, throwIfAborted } from '../core/signal.js';
 import { concat, itemsOf } from '../core/texts.js';
 import { Bm25 } from './bm25.js';
@@ -12,7 +13,6 @@ import { toFilter, warnOfUnknown } from './filter.js';
 import { candidates, isAbove, reranked, toHits } from './find.js';
 import { checkName } from './names.js';
 import { openStore } from './platform.js';
-import { Progress } from './progress.js';
 import { SegmentLog } from './segment_log.js';
 import {
   Damage,

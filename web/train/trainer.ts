@@ -1,7 +1,8 @@
 // Trainer: fine-tunes a loaded model, in this thread or in a worker.
 import { InputError, ModelFormatError, StateError } from '../core/errors.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
-import { Breather } from '../core/signal.js';
+import { Progress, type ReportTo } from '../core/progress.js';
+import { Breather, throwIfAborted } from '../core/signal.js';
 import { Tensor } from '../core/tensor.js';
 import { Engine, kLoadRules } from '../engine/engine.js';
 import { RemoteEngine } from '../engine/remote_engine.js';
@@ -357,14 +358,27 @@ export class Trainer {
   }
 
   /**
-   * Trains on rows, with a report of each update. Leaving the loop, or `signal`, ends the training after the current update, and what was
-   * learned is kept. A second call with the same rows goes on where the last one stopped.
+   * Trains on rows. `await` it for the report of the last update (undefined: there was none to do), or watch it with `for await`: then each
+   * update waits for the loop, so that its body sees the model as it is after that update. Leaving the loop, or `signal`, ends the training after
+   * the current update, and what was learned is kept. A second call with the same rows goes on where the last one stopped.
+   *
+   *     await trainer.fit(rows);
+   *     for await (const { step, max_steps, loss } of trainer.fit(rows)) console.log(step, max_steps, loss);
    *
    * InputError: rows are not all of one kind; one label only; the loss does not fit the rows; the loss or the gradient is NaN or infinite (the
    * weights are then as before the update).
    */
-  async *fit(rows: readonly TrainingRow[], options: FitOptions = {}): AsyncGenerator<TrainingReport, void> {
-    options = readOptions('trainer.fit', options, kFitRules);
+  fit(rows: readonly TrainingRow[], options: FitOptions = {}): Progress<TrainingReport, TrainingReport | undefined> {
+    return new Progress((report, signal) => this.fitAll(rows, readOptions('trainer.fit', options, kFitRules), report, signal));
+  }
+
+  /** ended: the loop that watches was left. */
+  private async fitAll(
+    rows: readonly TrainingRow[],
+    options: FitOptions,
+    report: ReportTo<TrainingReport>,
+    ended: AbortSignal,
+  ): Promise<TrainingReport | undefined> {
     if (this.busy) throw new StateError('trainer.fit: another fit of this Trainer has not ended');
     const { task } = this.settings;
     const given = toExamples('trainer.fit', rows, { task });
@@ -378,17 +392,19 @@ export class Trainer {
     if (!fits[task].includes(given.kind)) {
       throw new InputError(`trainer.fit: expected rows for task '${task}', found rows for another one (${given.kind})`);
     }
-    const judged = options.validation && toExamples('trainer.fit: validation', options.validation, { like: given, task });
+    const { validation } = options ?? {};
+    const judged = validation && toExamples('trainer.fit: validation', validation, { like: given, task });
     this.busy = true;
     try {
       const examples = await this.rendered('trainer.fit', given);
       const held = judged && (await this.rendered('trainer.fit: validation', judged));
-      yield* this.train(examples, held, options);
-      if (task !== 'text-classification' || this.run?.isHead) return;
+      const last = await this.train(examples, held, options ?? {}, report, ended);
+      if (task !== 'text-classification' || this.run?.isHead) return last;
       const [texts] = examples.columns as [string[]];
       this.fitted = await Classifier.fit((list, how) => this.embed(list, how), texts, examples.labels.flat(), {
         seed: this.settings.seed ?? 0,
       });
+      return last;
     } finally {
       this.busy = false;
     }
@@ -403,11 +419,13 @@ export class Trainer {
     return { ...examples, columns: [items as string[], targets] };
   }
 
-  private async *train(
+  private async train(
     examples: Examples,
     held: Examples | undefined,
-    { eval_steps, early_stopping_patience = Infinity, resume_from_checkpoint, signal }: FitOptions,
-  ): AsyncGenerator<TrainingReport, void> {
+    { eval_steps, early_stopping_patience, resume_from_checkpoint, signal }: FitOptions,
+    report: ReportTo<TrainingReport>,
+    ended: AbortSignal,
+  ): Promise<TrainingReport | undefined> {
     const { settings } = this;
     const { loss, isHead } = lossOf('trainer.fit', examples, settings.loss, this.hasHead);
     const { batch, steps } = planSteps(settings, examples, isHead);
@@ -425,8 +443,8 @@ export class Trainer {
     const parts = settings.gradient_accumulation_steps ?? 1;
     const every = eval_steps ?? Math.max(1, Math.min(Math.ceil(examples.size / batch), Math.floor(steps / 5)));
     const { fingerprint, options } = this.begun as NonNullable<typeof this.begun>;
-    const patience = early_stopping_patience === Infinity ? null : early_stopping_patience;
-    const more = { batch_size: batch, gradient_accumulation_steps: parts, early_stopping_patience: patience };
+    const patience = early_stopping_patience ?? Infinity;
+    const more = { batch_size: batch, gradient_accumulation_steps: parts, early_stopping_patience: early_stopping_patience ?? null };
     this.madeOf = {
       rows: hashOf(examples),
       validation: hashOf(held ?? null),
@@ -442,7 +460,8 @@ export class Trainer {
     const breather = new Breather();
     const begin = performance.now();
     const first = this.step;
-    while (this.step < steps && !signal?.aborted && (this.best?.stale ?? 0) < early_stopping_patience) {
+    let last: TrainingReport | undefined;
+    while (this.step < steps && !signal?.aborted && (this.best?.stale ?? 0) < patience) {
       const indices = source.next().value as number[];
       const size = Math.ceil(indices.length / parts);
       const pieces = Array.from({ length: Math.ceil(indices.length / size) }, (_, i) => indices.slice(i * size, (i + 1) * size));
@@ -461,7 +480,7 @@ export class Trainer {
         evaluation = { ...judged.measures, best: isBest };
       }
       const each = (performance.now() - begin) / (this.step - first);
-      yield {
+      last = {
         step: this.step,
         max_steps: steps,
         epoch: (this.step * batch) / examples.size,
@@ -472,10 +491,13 @@ export class Trainer {
         seconds_left: (each * (steps - this.step)) / 1000,
         ...(evaluation && { evaluation }),
       };
+      await report(last);
+      throwIfAborted(ended);
       await breather.breathe(undefined);
     }
     const { best } = this;
     if (held && best && best.step < this.step) await this.ask('set_state', { state: best.state, step: best.step });
+    return last;
   }
 
   /** The loss and the head of rows; without rows those of the checkpoint's head, or no head. */

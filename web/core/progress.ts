@@ -1,6 +1,9 @@
 // Long work that can be awaited, watched and ended.
-import { onAbort, throwIfAborted } from '../core/signal.js';
-import type { AbortSignalLike } from '../core/types.js';
+import { onAbort, throwIfAborted } from './signal.js';
+import type { AbortSignalLike } from './types.js';
+
+/** Passes on a report. Who awaits it waits for the loop that watches, if there is one. */
+export type ReportTo<Report> = (report: Report) => Promise<void>;
 
 /**
  * Work that has begun. `await` it for its result, or watch it with `for await`, which passes on the newest report whenever there is one. Leaving
@@ -11,15 +14,18 @@ export class Progress<Report, Result = void> implements AsyncIterable<Report>, P
   private readonly work: Promise<Result>;
   private newest: { report: Report } | undefined;
   private wake: (() => void) | undefined;
+  private isLooping = false;
+  private goOn: (() => void) | undefined;
   private isOver = false;
   private isWatched = false;
 
-  constructor(run: (report: (report: Report) => void, signal: AbortSignal) => Promise<Result>, outer?: AbortSignalLike) {
+  constructor(run: (report: ReportTo<Report>, signal: AbortSignal) => Promise<Result>, outer?: AbortSignalLike) {
     const { controller } = this;
     const stop = outer && onAbort(outer, () => controller.abort(outer.reason));
     const report = (report: Report) => {
       this.newest = { report };
       this.wake?.();
+      return new Promise<void>((resolve) => (this.isLooping ? (this.goOn = resolve) : resolve()));
     };
     this.work = (async () => {
       try {
@@ -59,7 +65,7 @@ export class Progress<Report, Result = void> implements AsyncIterable<Report>, P
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Report> {
-    this.isWatched = true;
+    this.isWatched = this.isLooping = true;
     let ended = false;
     try {
       for (;;) {
@@ -67,6 +73,7 @@ export class Progress<Report, Result = void> implements AsyncIterable<Report>, P
           const { report } = this.newest;
           this.newest = undefined;
           yield report;
+          this.goOn?.();
         } else if (this.isOver) {
           ended = true;
           break;
@@ -76,8 +83,10 @@ export class Progress<Report, Result = void> implements AsyncIterable<Report>, P
         }
       }
     } finally {
+      this.isLooping = false;
       if (!ended) {
         this.cancel();
+        this.goOn?.();
         await this.work.catch(() => {});
       }
     }
