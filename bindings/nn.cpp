@@ -312,7 +312,10 @@ class OptimizerHandle {
     kind_ = kind;
     return answer();
   }
-  val add_group(const val& parameters) { return answer(optimizer_->add_group(to_parameters(parameters))); }
+  val add_group(const val& parameters, const val& options) {
+    const auto fits = optimizer_->check(to_options("nn.optim." + kind_, options));
+    return fits.ok() ? answer(optimizer_->add_group(to_parameters(parameters))) : answer(fits.error());
+  }
   // groups: the options of each.
   val step(const val& groups) {
     std::vector<nn::Options> options;

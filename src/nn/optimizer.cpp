@@ -1,6 +1,7 @@
 #include "nn/optimizer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "learn/optim.h"
 
@@ -9,15 +10,22 @@ namespace {
 
 float read_least(Options& options, const char* name, double fallback) {
   const double value = options.number(name, fallback);
-  if (!(value >= 0))
+  if (!(value >= 0 && value < HUGE_VAL))
     options.fail("option '" + std::string(name) + "': expected a number from 0 on, found " + std::to_string(value));
+  return static_cast<float>(value);
+}
+
+float read_finite(Options& options, const char* name, double fallback) {
+  const double value = options.number(name, fallback);
+  if (!std::isfinite(value))
+    options.fail("option '" + std::string(name) + "': expected a finite number, found " + std::to_string(value));
   return static_cast<float>(value);
 }
 
 Sgd read_sgd(Options& options) {
   Sgd out{.lr = read_least(options, "lr", 1e-3),
           .momentum = read_least(options, "momentum", 0),
-          .dampening = static_cast<float>(options.number("dampening", 0)),
+          .dampening = read_finite(options, "dampening", 0),
           .weight_decay = read_least(options, "weight_decay", 0),
           .nesterov = options.yes("nesterov", false)};
   if (out.nesterov && (out.momentum == 0 || out.dampening != 0)) options.fail("nesterov: expected a momentum, and no dampening");
@@ -44,6 +52,15 @@ Result<Optimizer> Optimizer::make(std::string_view kind) {
   if (kind == "Adam") return Optimizer(Kind::kAdam);
   if (kind == "AdamW") return Optimizer(Kind::kAdamW);
   return input_error("nn.optim: expected SGD, Adam or AdamW, found '" + std::string(kind) + "'");
+}
+
+Result<void> Optimizer::check(Options options) const {
+  if (kind_ == Kind::kSgd) {
+    read_sgd(options);
+  } else {
+    read_adam(options, kind_ == Kind::kAdamW);
+  }
+  return options.finish();
 }
 
 Result<void> Optimizer::add_group(const std::vector<ParameterPtr>& parameters) {

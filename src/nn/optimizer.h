@@ -15,6 +15,8 @@ class Optimizer {
   // kind: "SGD", "Adam" or "AdamW".
   static Result<Optimizer> make(std::string_view kind);
 
+  // Whether step() will take these options of a group: torch's constructors check them.
+  Result<void> check(Options options) const;
   // A parameter may be in one group only.
   Result<void> add_group(const std::vector<ParameterPtr>& parameters);
   // One step of all parameters that have a gradient. options: torch's, of each group; nothing changes if one is wrong.

@@ -105,12 +105,12 @@ describe('Trainer', () => {
     const reports = await reportsOf(looped, kLabelled);
     const work = awaited.fit(kLabelled);
     const last = { ...reports[3], seconds_left: expect.any(Number) };
-    await expectError(awaited.fit(kLabelled), 'StateError', /another fit of this Trainer has not ended/);
+    await expectError(awaited.fit(kLabelled).then(), 'StateError', /another fit of this Trainer has not ended/);
     expect(await Promise.all([work, work])).toEqual([last, last]);
     expect(await work).toEqual(last);
     expect(await vectorsOf(awaited)).toEqual(await vectorsOf(looped));
     expect(await awaited.fit(kLabelled)).toBeUndefined(); // there is nothing left to do
-    await expectError(awaited.fit([]), 'InputError', /expected rows, found none/);
+    await expectError(awaited.fit([]).then(), 'InputError', /expected rows, found none/);
     await Promise.all([looped.dispose(), awaited.dispose()]);
   });
 

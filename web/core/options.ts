@@ -1,8 +1,12 @@
 // Options are checked by name and type before anything runs. An unknown option is an error: it is never ignored.
 import { describe, InputError } from './errors.js';
 
-/** What an option must be. A list: one of these strings. undefined and null mean "not given". */
-type Rule = 'string' | 'boolean' | 'number' | 'count' | 'index' | 'function' | 'signal' | 'any' | readonly string[];
+/** Numbers from one to another, as mathematics writes it: `'[0,1)'` has 0 and not 1. NaN is in none, Infinity in `'[0,Infinity]'`. */
+type Bound = number | 'Infinity' | '-Infinity';
+type Range = `${'[' | '('}${Bound},${Bound}${']' | ')'}`;
+
+/** What an option must be. A list: one of these strings. A number is not NaN. undefined and null mean "not given". */
+type Rule = 'string' | 'boolean' | 'number' | 'count' | 'index' | 'function' | 'signal' | 'any' | Range | readonly string[];
 
 export type Rules = Readonly<Record<string, Rule>>;
 
@@ -26,9 +30,26 @@ function expected(rule: Rule, value: unknown): string | undefined {
     }
     case 'any':
       return undefined;
+    case 'number':
+      return outside('[-Infinity,Infinity]', value);
+    case 'string':
+    case 'boolean':
+    case 'function':
+      return typeof value === rule ? undefined : `a ${rule}`;
     default:
-      return typeof value === rule && !Number.isNaN(value) ? undefined : `a ${rule}`;
+      return outside(rule, value);
   }
+}
+
+function outside(range: Range, value: unknown): string | undefined {
+  const [low, high] = range.slice(1, -1).split(',').map(Number) as [number, number];
+  const [isOpen, endsOpen] = [range.startsWith('('), range.endsWith(')')];
+  const number = value as number;
+  const fits = typeof value === 'number' && (isOpen ? number > low : number >= low) && (endsOpen ? number < high : number <= high);
+  if (fits) return undefined;
+  if (low === -Infinity) return isOpen ? 'a finite number' : 'a number';
+  const from = isOpen ? `above ${low}` : `from ${low}`;
+  return `a number ${from}${high < Infinity ? ` to ${endsOpen ? 'below ' : ''}${high}` : isOpen ? '' : ' on'}`;
 }
 
 /** Edits (Levenshtein) that turn one name into the other. */

@@ -56,7 +56,7 @@ export interface SeamParameter {
 
 export interface SeamOptimizer {
   make(kind: string): Answer;
-  add_group(parameters: SeamParameter[]): Answer;
+  add_group(parameters: SeamParameter[], options: SeamOptions): Answer;
   step(groups: SeamOptions[]): Answer;
   state(): Answer & { state: SeamTensor[][] };
   load(state: SeamTensor[][]): Answer;

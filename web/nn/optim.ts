@@ -88,9 +88,9 @@ export abstract class Optimizer<Options extends { lr?: number } = { lr?: number 
     group = readOptions(where, group, [...this.#known, 'params']);
     if (!Array.isArray(group.params)) throw new InputError(`${where}: expected params of a group, found ${describe(group.params)}`);
     const whole = { ...this.#defaults, ...group };
-    this.#options(whole);
+    const options = this.#options(whole);
     const handles = group.params.map((each: Tensor) => Tensor.leaf(where, each).handle);
-    this.#host.call(() => this.#handle.add_group(handles));
+    this.#host.call(() => this.#handle.add_group(handles, options));
     this.param_groups.push(whole);
   }
 
@@ -284,7 +284,7 @@ export const get_cosine_schedule_with_warmup = (optimizer: Optimizer<any>, optio
  */
 export function clip_grad_norm_(parameters: Tensor | readonly Tensor[], max_norm: number): number {
   const where = 'nn.utils.clip_grad_norm_';
-  if (typeof max_norm !== 'number') throw new InputError(`${where}: expected max_norm to be a number, found ${describe(max_norm)}`);
+  readOptions(where, { max_norm: max_norm ?? NaN }, { max_norm: '[0,Infinity]' });
   const leaves: Leaf[] = [parameters].flat().map((each) => Tensor.leaf(where, each));
   return currentHost().call((seam) =>
     seam.clip_grad_norm(

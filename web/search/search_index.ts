@@ -249,11 +249,8 @@ export class Index {
     const where = 'Index.search';
     if (typeof query !== 'string') throw new InputError(`${where}: expected a query, a string, found ${describe(query)}`);
     options = readOptions(where, options, kSearchRules);
-    const weights = readOptions(`${where}: option 'weights'`, options.weights, { words: 'number', meaning: 'number' });
-    for (const [name, weight] of Object.entries(weights)) {
-      if (typeof weight === 'number' && !Number.isFinite(weight))
-        throw new InputError(`${where}: option 'weights': option '${name}': expected a finite number, found ${describe(weight)}`);
-    }
+    const finite = { words: '(-Infinity,Infinity)', meaning: '(-Infinity,Infinity)' } as const;
+    const weights = readOptions(`${where}: option 'weights'`, options.weights, finite);
     let floor = options.min_score ?? undefined;
     if (typeof floor !== 'number' && floor !== undefined)
       floor = readOptions(`${where}: option 'min_score'`, floor, { words: 'number', meaning: 'number', rank: 'number' });

@@ -8,7 +8,7 @@ import { builtIn, kPatternNames, type Range } from './redact_patterns.js';
 import { kBracketed } from './placeholders.js';
 import type { EntityFinder, RedactedEntity, Redaction, RedactOptions } from './redact_types.js';
 
-const kRules: Rules = { adapter: 'any', labels: 'any', threshold: 'number', patterns: 'any', map: 'any', signal: 'signal' };
+const kRules: Rules = { adapter: 'any', labels: 'any', threshold: '[0,1]', patterns: 'any', map: 'any', signal: 'signal' };
 
 /** The label of a placeholder of the given map that the text contains. */
 const kLiteral = 'placeholder';
@@ -194,8 +194,6 @@ async function ask(where: string, ner: EntityFinder, texts: readonly string[], o
     throw new InputError(`${where}: expected a pipeline of 'zero-shot-ner' or 'token-classification', or null, found ${found}`);
   }
   const least = threshold ?? 0;
-  if (!(least >= 0 && least <= 1))
-    throw new InputError(`${where}: option 'threshold': expected a number from 0 to 1, found ${least}`);
   const wanted = labels === undefined || labels === null ? undefined : readTexts(`${where}: option 'labels'`, labels);
   const known = wanted && labelsOf(ner, adapter)?.filter((label) => label !== 'O');
   const unknown = known && wanted.find((label) => !known.includes(label));

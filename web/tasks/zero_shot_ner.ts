@@ -1,5 +1,4 @@
 // zero-shot-ner: the entities of a text that have one of the caller's labels, by a GLiNER model.
-import { InputError } from '../core/errors.js';
 import { readOptions, type Rules } from '../core/options.js';
 import { readTexts, joinTexts } from '../core/texts.js';
 import { jobPace, runJob } from '../engine/job.js';
@@ -8,7 +7,7 @@ import type { NerEntity, ZeroShotNerOptions } from './task_types.js';
 import { takeLabels } from './labels.js';
 import { jobEnd } from './predict.js';
 
-const kRules: Rules = { adapter: 'any', threshold: 'number', flat_ner: 'boolean', multi_label: 'boolean', signal: 'signal' };
+const kRules: Rules = { adapter: 'any', threshold: '[0,1]', flat_ner: 'boolean', multi_label: 'boolean', signal: 'signal' };
 
 interface Options {
   labels: string[];
@@ -84,14 +83,11 @@ export const zeroShotNer: Task<string, Options, Result> = {
     given = readOptions(where, given, kRules);
     const items = readTexts(where, texts);
     const { threshold, flat_ner, multi_label, signal, adapter } = (given ?? {}) as ZeroShotNerOptions;
-    const least = threshold ?? 0.5;
-    if (!(least >= 0 && least <= 1))
-      throw new InputError(`${where}: option 'threshold': expected a number from 0 to 1, found ${least}`);
     return {
       items,
       options: {
         labels: [...new Set(takeLabels(where, 'labels', labels))],
-        threshold: least,
+        threshold: threshold ?? 0.5,
         flat_ner: flat_ner ?? true,
         multi_label: multi_label ?? false,
         ...(adapter !== undefined && adapter !== null && { adapter }),

@@ -65,28 +65,28 @@ const kTrainRules: Rules = {
   task: kTasks,
   method: ['lora', 'full', 'last_layers', 'head'],
   r: 'count',
-  lora_alpha: 'number',
+  lora_alpha: '(0,Infinity)',
   use_rslora: 'boolean',
-  lora_dropout: 'number',
+  lora_dropout: '[0,1)',
   bias: ['none', 'all', 'lora_only'],
   target_modules: 'any',
   last_layers: 'count',
   loss: kLosses,
-  scale: 'number',
-  margin: 'number',
-  temperature: 'number',
-  epochs: 'number',
+  scale: '(0,Infinity)',
+  margin: '(-Infinity,Infinity)',
+  temperature: '(0,Infinity)',
+  epochs: '(0,Infinity)',
   max_steps: 'count',
   batch_size: 'count',
   gradient_accumulation_steps: 'count',
-  learning_rate: 'number',
+  learning_rate: '[0,Infinity)',
   lr_scheduler_type: ['linear', 'cosine', 'constant', 'constant_with_warmup'],
   warmup_steps: 'index',
-  weight_decay: 'number',
-  adam_beta1: 'number',
-  adam_beta2: 'number',
-  adam_epsilon: 'number',
-  max_grad_norm: 'number',
+  weight_decay: '[0,Infinity)',
+  adam_beta1: '[0,1)',
+  adam_beta2: '[0,1)',
+  adam_epsilon: '[0,Infinity)',
+  max_grad_norm: '[0,Infinity]',
   max_length: 'count',
   checkpointing: 'boolean',
   freeze_embeddings: 'boolean',
@@ -141,7 +141,9 @@ function planSteps(settings: Settings, examples: Examples, isHead: boolean): { b
   const perEpoch = Math.max(1, Math.ceil(examples.size / batch));
   const few = examples.kind === 'labelled' && !isHead && settings.epochs === undefined;
   const epochs = settings.epochs ?? (isHead ? 3 : 1);
-  return { batch, steps: settings.max_steps ?? (few ? Math.max(40, Math.min(2 * perEpoch, 400)) : Math.ceil(epochs * perEpoch)) };
+  const steps = settings.max_steps ?? (few ? Math.max(40, Math.min(2 * perEpoch, 400)) : Math.ceil(epochs * perEpoch));
+  if (steps < 2 ** 31) return { batch, steps };
+  throw new InputError(`${where}: option 'epochs': expected fewer than 2^31 updates, found ${epochs} x ${perEpoch}`);
 }
 
 /** What a run is made of, so that it does not go on as another one. Rows and model: hashes. */
@@ -253,10 +255,6 @@ export class Trainer {
       (key in kTrainRules ? settings : load)[key] = value;
     }
     toTargets(settings['target_modules']);
-    const { lora_dropout = 0 } = options;
-    if (!(lora_dropout >= 0 && lora_dropout < 1)) {
-      throw new InputError(`${where}: option 'lora_dropout': expected a number from 0 to below 1, found ${lora_dropout}`);
-    }
     const start = (head: HeadKind) =>
       options.worker
         ? RemoteEngine.load(where, model, 1, load as LoadOptions, head, startTrainer)

@@ -85,12 +85,12 @@ const kRules: Rules = {
   sg: 'boolean',
   hs: 'boolean',
   negative: 'index',
-  sample: 'number',
+  sample: '[0,Infinity)',
   epochs: 'count',
-  alpha: 'number',
-  min_alpha: 'number',
+  alpha: '[0,Infinity)',
+  min_alpha: '[0,Infinity)',
   cbow_mean: 'boolean',
-  ns_exponent: 'number',
+  ns_exponent: '(-Infinity,Infinity)',
   shrink_windows: 'boolean',
   seed: 'index',
   lowercase: 'boolean',
@@ -211,11 +211,6 @@ export class Word2Vec extends WordVectors {
     options = readOptions('Word2Vec.train', options, kRules);
     const given = Object.fromEntries(Object.entries(options ?? {}).filter(([, value]) => value !== undefined && value !== null));
     const wanted = { ...kDefaults, ...given };
-    for (const name of ['sample', 'alpha', 'min_alpha', 'ns_exponent'] as const) {
-      if (!Number.isFinite(wanted[name]) || (name !== 'ns_exponent' && wanted[name] < 0)) {
-        throw new InputError(`Word2Vec.train: option '${name}': expected a number from 0 on, found ${wanted[name]}`);
-      }
-    }
     const signal = options.signal ?? undefined;
     throwIfAborted(signal);
     const breather = new Breather();

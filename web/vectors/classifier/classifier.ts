@@ -16,13 +16,13 @@ import { countOf, embedAll, readExamples, type Vectors } from './vectors.js';
 
 const kRules: Rules = {
   kind: ['logistic', 'mlp'],
-  C: 'any',
+  C: '(0,Infinity)',
   max_iterations: 'count',
-  tolerance: 'any',
+  tolerance: '(0,Infinity)',
   hidden_size: 'count',
   epochs: 'count',
-  learning_rate: 'any',
-  weight_decay: 'any',
+  learning_rate: '(0,Infinity)',
+  weight_decay: '[0,Infinity)',
   class_weight: ['balanced'],
   validation: 'any',
   calibrate: 'boolean',
@@ -41,17 +41,6 @@ const kFirst = kGrid.indexOf(10);
 const kFolds = 5;
 /** By default no more folds are trained than it takes to judge as many examples, which determine C and a temperature well. */
 const kEnough = 2000;
-
-function positive(
-  name: 'C' | 'tolerance' | 'learning_rate' | 'weight_decay',
-  options: ClassifierOptions,
-  fallback: number,
-): number {
-  const value = options[name] ?? fallback;
-  const fits = typeof value === 'number' && Number.isFinite(value) && (name === 'weight_decay' ? value >= 0 : value > 0);
-  if (!fits) throw new InputError(`${where}: option '${name}': expected a number above 0, found ${describe(value)}`);
-  return value;
-}
 
 /** Examples and their labels, read once. */
 function readLabeled(name: string, given: { texts: unknown; labels: unknown }): { texts: Examples; labels: string[] } {
@@ -189,8 +178,8 @@ async function fitMlp({ options, data, breathe, foldOf, folds, ticker }: Trainin
   const mlp = {
     hidden_size: options.hidden_size ?? 64,
     epochs: options.epochs ?? 40,
-    learning_rate: positive('learning_rate', options, 0.003),
-    weight_decay: positive('weight_decay', options, 1e-4),
+    learning_rate: options.learning_rate ?? 0.003,
+    weight_decay: options.weight_decay ?? 1e-4,
     seed: options.seed ?? 0,
   };
   const train: TrainFold = async (weights, fold) =>
@@ -202,10 +191,10 @@ async function fitMlp({ options, data, breathe, foldOf, folds, ticker }: Trainin
 async function fitLogistic(training: Training, validates: boolean): Promise<Trained> {
   const { options, data, host, breathe, foldOf, folds, ticker } = training;
   const given = options.C ?? undefined;
-  const C = positive('C', options, kGrid[kFirst] as number);
+  const C = given ?? (kGrid[kFirst] as number);
   const logistic = new Logistic(host, data, {
     max_iterations: options.max_iterations ?? 1000,
-    tolerance: positive('tolerance', options, 1e-4),
+    tolerance: options.tolerance ?? 1e-4,
   });
   const least = folds * (given === undefined ? 3 : 1);
   let parts = 0;
