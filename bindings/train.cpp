@@ -126,8 +126,13 @@ class TrainerHandle : public RetrievalHandle {
     out.set("learning_rate", report.learning_rate);
     return out;
   }
-  val train_state() const { return answer("state", to_typed_array(trainer_->state())); }
+  val train_state() const {
+    const auto room = Arena::fits(static_cast<double>(trainer_->state_size() * sizeof(float)), "the state of training");
+    return room.ok() ? answer("state", to_typed_array(trainer_->state())) : answer(room);
+  }
   val train_set_state(val state, double step) {
+    const double bytes = state["byteLength"].as<double>();
+    if (auto room = Arena::fits(bytes, "the state of training"); !room.ok()) return answer(room);
     const auto values = emscripten::convertJSArrayToNumberVector<float>(state);
     return answer(trainer_->set_state(values, static_cast<std::int64_t>(step)));
   }

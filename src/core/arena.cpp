@@ -35,6 +35,12 @@ Result<Arena> Arena::with_zeros(std::uint64_t bytes, std::string_view what) {
   return arena;
 }
 
+Result<void> Arena::fits(double bytes, std::string_view what) {
+  constexpr double kTooMuch = 1e18;
+  const auto room = with_bytes(static_cast<std::uint64_t>(std::min(bytes, kTooMuch)), what);
+  return room.ok() ? Result<void>() : room.error();
+}
+
 std::byte* Arena::take_bytes(std::uint64_t bytes) {
   const std::uint64_t begin = used_;
   used_ += aligned(bytes);

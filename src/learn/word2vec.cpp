@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/arena.h"
 #include "core/real_math.h"
 
 namespace wattn {
@@ -105,6 +106,8 @@ Result<Word2Vec> Word2Vec::make(const Word2VecOptions& options, std::vector<doub
   }
   Word2Vec model(options);
   model.num_words_ = words;
+  const double floats = 3 * static_cast<double>(words) * static_cast<double>(options.vector_size);
+  if (auto room = Arena::fits(floats * sizeof(float), "word vectors"); !room.ok()) return room.error();
   model.vectors_.resize(static_cast<std::size_t>(words * options.vector_size));
   const auto size = static_cast<double>(options.vector_size);
   for (float& x : model.vectors_) x = static_cast<float>(model.generator_.uniform(-0.5, 0.5) / size);

@@ -56,6 +56,8 @@ std::vector<NamedTensor> head_tensors(const Model& model) {
 Result<std::vector<NamedTensor>> checkpoint(const Model& model) {
   const Transformer& transformer = model.transformer();
   if (transformer.weight_type() != WeightType::kF32) return input_error("checkpoint: expected a model loaded with dtype 'f32'");
+  const double bytes = static_cast<double>(transformer.weight_bytes() + (model.decoder() ? model.decoder()->weight_bytes() : 0));
+  if (auto room = Arena::fits(2 * bytes, "a copy of the weights"); !room.ok()) return room.error();
   const Arch& arch = model.arch();
   std::vector<NamedTensor> out;
   for (const auto& [stack, names] : {std::pair{&transformer, &arch.names}, {model.decoder(), &arch.decoder_names}}) {

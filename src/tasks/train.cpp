@@ -71,6 +71,9 @@ Result<void> Trainer::prepare() {
     dropout_ = read_dropout_rates(config.value().root());
   }
   dropout_.lora = options_.lora_dropout;
+  double moments = 0;
+  for (const Parameter& parameter : parameters_) moments += 2 * static_cast<double>(parameter.gradient.size_bytes());
+  if (auto room = Arena::fits(moments, "moments of the optimizer"); !room.ok()) return room;
   for (const Parameter& parameter : parameters_) {
     moments_.push_back({std::vector<float>(parameter.gradient.size()), std::vector<float>(parameter.gradient.size())});
   }
@@ -312,9 +315,16 @@ void Trainer::update_words(const AdamStep& adam, std::span<float> table) {
   }
 }
 
+std::size_t Trainer::state_size() const {
+  std::size_t size = 0;
+  for (const Parameter& parameter : parameters_) size += 3 * parameter.value.size();
+  return size;
+}
+
 // The moments of all words, so that a state does not depend on what has occurred.
 std::vector<float> Trainer::state() const {
   std::vector<float> out;
+  out.reserve(state_size());
   const auto add = [&](std::span<const float> values) { out.insert(out.end(), values.begin(), values.end()); };
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     add(parameters_[i].value);
@@ -336,9 +346,7 @@ std::vector<float> Trainer::state() const {
 }
 
 Result<void> Trainer::set_state(std::span<const float> state, std::int64_t step) {
-  std::size_t size = 0;
-  for (const Parameter& parameter : parameters_) size += 3 * parameter.value.size();
-  if (state.size() != size) {
+  if (const std::size_t size = state_size(); state.size() != size) {
     return input_error("training: expected a state of " + std::to_string(size) + " numbers, found " + std::to_string(state.size()));
   }
   const float* from = state.data();

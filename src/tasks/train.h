@@ -130,6 +130,7 @@ class Trainer {
 
   // What has changed and what a continued run needs: trained weights, then both moments, all as f32, and the number of updates.
   std::vector<float> state() const;
+  std::size_t state_size() const;  // numbers
   Result<void> set_state(std::span<const float> state, std::int64_t step);
 
   // The matrices of LoRA, with PEFT's names; none with other methods.

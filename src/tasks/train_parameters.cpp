@@ -151,10 +151,20 @@ Result<void> Trainer::prepare_lora() {
     }
     return input_error("target_modules: expected some of " + known + ", found '" + *unknown + "'");
   }
+  const auto is_wanted = [&](const LoraTarget& one) {
+    return every || std::ranges::any_of(wanted, [&](const std::string& module) { return ends_with_module(one.module, module); });
+  };
+  // W; A and B with their gradients and two moments, and once more with gradients in the layout of a pass (LoraFactors).
+  double floats = 0;
+  for (const LoraTarget& one : all) {
+    if (!is_wanted(one)) continue;
+    const auto in = static_cast<double>(one.rows.layer.in), out = static_cast<double>(one.rows.out);
+    floats += in * out + 6 * static_cast<double>(options_.lora.r) * (in + static_cast<double>(one.rows.layer.out));
+  }
+  if (auto room = Arena::fits(floats * sizeof(float), "matrices of LoRA"); !room.ok()) return room;
   Generator generator(options_.seed);
   for (LoraTarget& one : all) {
-    const auto is_it = [&](const std::string& module) { return ends_with_module(one.module, module); };
-    if (!every && std::none_of(wanted.begin(), wanted.end(), is_it)) continue;
+    if (!is_wanted(one)) continue;
     lora_.add(one.rows, options_.lora, generator);
     targets_.push_back(std::move(one));
   }
