@@ -7,7 +7,7 @@ import { concat } from '../core/texts.js';
 import { loadFrom } from '../source/load_from.js';
 import { readFields, readJson, readOptional, readRequired, type NamedBytes, type Progress } from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
-import { kAdapterConfig, kAdapterWeights, readAdapter, type AdapterTensor } from '../source/peft.js';
+import { checkAdapter, kAdapterConfig, kAdapterWeights, readAdapter, type AdapterTensor } from '../source/peft.js';
 import type { ModelSource } from '../source/source.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 import type { AdaptedEngine, AdapterChange, Adapters, HeldAdapter, HostEngine } from './adapter_types.js';
@@ -122,6 +122,7 @@ export async function load_adapter(
   await loadFrom(openModel(source, options ?? {}), options ?? {}, async (from, progress, signal) => {
     const files = await allInOrder([readRequired(from, kAdapterConfig, progress, signal), readWeights(from, progress, signal)]);
     const labels = await readOptional(from, kLabels, progress, signal);
+    await checkAdapter([...files, ...labels]);
     await change(engine, { action: 'load', name, files: [...files, ...labels] });
   });
 }

@@ -3,11 +3,14 @@
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { readOptions } from '../core/options.js';
 import type { TensorBase } from '../core/tensor_base.js';
-import { readFields, type NamedBytes } from './model_files.js';
-import { isFloat, readSafetensors, save_safetensors, toFloats, type StoredTensor } from './safetensors.js';
+import { readFields, readJson, type NamedBytes } from './model_files.js';
+import { isFloat, readSafetensors, toFloats, type StoredTensor } from './safetensors.js';
+import { checkSealed, saveSealed } from './sealed.js';
+import { sha256Of } from './sha256.js';
 
 export const kAdapterConfig = 'adapter_config.json';
 export const kAdapterWeights = 'adapter_model.safetensors';
+const kLabels = 'config.json';
 const kPrefix = 'base_model.model.';
 
 /** What an adapter has for one tensor of the checkpoint; see src/models/adapter.h. */
@@ -188,6 +191,33 @@ function wholeOf(name: string, tensor: StoredTensor): AdapterTensor {
   return { name, rows, columns, rank: 0, values: floatsOf(tensor) };
 }
 
+/** Fields of adapter_config.json that say where an adapter is from, which people fill in. */
+const kOrigin = ['base_model_name_or_path', 'revision', 'peft_version', 'task_type', 'auto_mapping', 'inference_mode'];
+
+/** What the weights say of the files beside them: hashes of what changes answers, whatever the order of the fields. */
+async function besideOf(files: readonly NamedBytes[]): Promise<Record<string, string>> {
+  const hash = (json: Json, names: readonly string[]) =>
+    sha256Of(new TextEncoder().encode(JSON.stringify(names.map((name) => [name, json[name]]))));
+  const [config, labels] = [readJson(files, kAdapterConfig) ?? {}, readJson(files, kLabels)];
+  const names = Object.keys(config).filter((name) => !kOrigin.includes(name));
+  return {
+    [kAdapterConfig]: await hash(config, names.sort()),
+    ...(labels && { [kLabels]: await hash(labels, ['id2label', 'problem_type']) }),
+  };
+}
+
+/** A ModelFormatError if the files are not what save_adapter() made. Those of other programs say no hashes, and are read as they are. */
+export async function checkAdapter(files: readonly NamedBytes[]): Promise<void> {
+  const sealed = await checkSealed(files.find(([name]) => name === kAdapterWeights)?.[1] as Uint8Array, kAdapterWeights);
+  if (!sealed) return;
+  const beside = await besideOf(files);
+  for (const name of [kAdapterConfig, kLabels]) {
+    if (sealed[name] === undefined || sealed[name] === beside[name]) continue;
+    const found = beside[name] === undefined ? 'no such file' : 'other values: it is damaged, or was changed later';
+    throw new ModelFormatError(`${name}: expected what ${kAdapterWeights} was saved with (by its SHA-256), found ${found}`);
+  }
+}
+
 /** The tensors of an adapter, from its two files. */
 export function readAdapter(files: readonly NamedBytes[]): AdapterTensor[] {
   const config = readFields(files, kAdapterConfig);
@@ -271,11 +301,11 @@ const kSettable = [
  * `'bert.encoder.layer.0.attention.self.query.lora_A.weight'` `[r, in]`, `..lora_B.weight` `[out, r]`, and whole tensors such as
  * `'classifier.weight'`. An `InputError` if they do not fit config.
  */
-export function save_adapter(
+export async function save_adapter(
   tensors: Readonly<Record<string, TensorBase>>,
   config: AdapterConfig,
   labels: AdapterLabels = {},
-): Map<string, Uint8Array> {
+): Promise<Map<string, Uint8Array>> {
   config = readOptions('save_adapter', config, kSettable);
   labels = readOptions('save_adapter', labels, ['id2label', 'problem_type']);
   const known = config as unknown as Json;
@@ -285,17 +315,16 @@ export function save_adapter(
     ([name, tensor]) => [name.startsWith(kPrefix) ? name : kPrefix + name, tensor] as const,
   );
   const sorted = Object.fromEntries(named.sort(([a], [b]) => (a < b ? -1 : 1)));
-  const files: NamedBytes[] = [
-    [kAdapterConfig, encode(Object.fromEntries(all))],
-    [kAdapterWeights, save_safetensors(sorted, { metadata: { format: 'pt' } })],
-  ];
+  const { id2label } = labels;
+  const label2id = id2label && Object.fromEntries(Object.entries(id2label).map(([id, label]) => [label, Number(id)]));
+  const beside: NamedBytes[] = [[kAdapterConfig, encode(Object.fromEntries(all))]];
+  if (Object.keys(labels).length > 0) beside.push([kLabels, encode({ ...labels, ...(label2id && { label2id }) })]);
+  const weights = await saveSealed(sorted, { format: 'pt', ...(await besideOf(beside)) });
+  const files: NamedBytes[] = [beside[0] as NamedBytes, [kAdapterWeights, weights], ...beside.slice(1)];
   try {
     readAdapter(files);
   } catch (cause) {
     throw new InputError(`save_adapter: ${(cause as Error).message}`, { cause });
   }
-  const { id2label } = labels;
-  const label2id = id2label && Object.fromEntries(Object.entries(id2label).map(([id, label]) => [label, Number(id)]));
-  if (Object.keys(labels).length > 0) files.push(['config.json', encode({ ...labels, ...(label2id && { label2id }) })]);
   return new Map(files);
 }

@@ -109,9 +109,11 @@ function defaultCacheFolder(): string {
   return join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'wattn');
 }
 
+const nodeCrypto = () => createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto'); // loaded lazily: it takes 5 ms
+
 /** A folder for each file, named by the hash of its URL. It contains the file's parts and `url`. */
 function folderStore(root: string): PieceStore {
-  const { createHash, randomUUID } = createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto'); // loaded lazily: it takes 5 ms
+  const { createHash, randomUUID } = nodeCrypto();
   const folderOf = (key: string) => join(root, createHash('sha256').update(key).digest('hex').slice(0, 32));
   const readPart = (folder: string, part: string) =>
     readFile(join(folder, part)).catch((cause) => {
@@ -197,6 +199,10 @@ export const platform: Platform = {
     } catch (cause) {
       throw new InputError(`save_pretrained: cannot write into ${folder}: ${codeOf(cause)}`, { cause });
     }
+  },
+  sha256() {
+    const hash = nodeCrypto().createHash('sha256');
+    return { update: (chunk) => void hash.update(chunk), hex: () => hash.digest('hex') };
   },
   base: () => pathToFileURL(`${process.cwd()}/`).href,
 };

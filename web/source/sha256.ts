@@ -84,3 +84,15 @@ export class Sha256 {
     state[7] = (state[7]! + h) | 0;
   }
 }
+
+/** The digest of bytes that are all there, in hexadecimal: by the platform where it has one. */
+export async function sha256Of(bytes: Uint8Array): Promise<string> {
+  const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined; // of pages that are served securely
+  if (subtle) {
+    const digest = new Uint8Array(await subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>));
+    return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  }
+  const hash = new Sha256();
+  hash.update(bytes);
+  return hash.hex();
+}

@@ -65,6 +65,8 @@ export interface Platform {
   writeFiles?(folder: string, files: readonly (readonly [name: string, bytes: Uint8Array])[]): Promise<void>;
   /** The package @huggingface/jinja; undefined where it cannot be loaded at once. */
   jinja?(): unknown;
+  /** A SHA-256 of chunks that is faster than sha256.ts. */
+  sha256?(): { update(chunk: Uint8Array): void; hex(): string };
   /** The base of relative URLs; undefined if there is none. */
   base(): string | undefined;
 }

@@ -2,6 +2,7 @@
 import { allInOrder, Breather } from '../core/signal.js';
 import { htmlError, looksLikeHtml } from './fetch_source.js';
 import { kGenerationFiles, kSpanConfig, readModules, readOptional, readPieces, readRequired, readTokenizerFiles, type ModelFiles, type NamedBytes, type Progress, type WeightFile } from './model_files.js'; // prettier-ignore
+import type { SealCheck } from './sealed.js';
 import type { ModelSource, OpenFile } from './source.js';
 
 const kWeights = 'model.safetensors';
@@ -82,6 +83,9 @@ interface WeightSink {
   push(chunk: Uint8Array): void | Promise<void>;
 }
 
+/** Whether a file may have a hash of its own (sealed.ts), by its first bytes. */
+const mayBeSealed = (chunk: Uint8Array) => '{"__metadata__":{"sha256"'.startsWith(new TextDecoder().decode(chunk.slice(8, 33)));
+
 /** Streams each weight file into the sink. A file of unknown size is first read whole. */
 export async function streamWeights(
   source: ModelSource,
@@ -105,17 +109,21 @@ export async function streamWeights(
     sink.begin(name, held?.size ?? (open.size as number));
     let passed = 0;
     let counted = 0;
+    let seal: SealCheck | undefined;
     const count = (upTo: number) => {
       if (upTo > counted) progress.advance(name, upTo - counted);
       counted = upTo;
     };
     for await (const chunk of held?.pieces ?? open.chunks()) {
       if (passed === 0 && looksLikeHtml(chunk)) throw htmlError(name, source.place(name));
+      if (passed === 0 && mayBeSealed(chunk)) seal = new (await import('./sealed.js')).SealCheck(name);
       passed += chunk.length;
+      seal?.push(chunk);
       await sink.push(chunk);
       count(open.origin?.position() ?? passed);
       await breather.breathe(signal);
     }
+    seal?.end();
     count(sizeOf(open) ?? passed);
     progress.done(name);
   }

@@ -1,5 +1,5 @@
 // Trainer: fine-tunes a loaded model, in this thread or in a worker.
-import { InputError, ModelFormatError, StateError } from '../core/errors.js';
+import { InputError, StateError } from '../core/errors.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import { Progress, type ReportTo } from '../core/progress.js';
 import { Breather, throwIfAborted } from '../core/signal.js';
@@ -8,7 +8,7 @@ import { Engine, kLoadRules } from '../engine/engine.js';
 import { RemoteEngine } from '../engine/remote_engine.js';
 import type { EmbedOptions, LoadOptions, ModelInfo } from '../engine/types.js';
 import { save_adapter, type AdapterConfig, type AdapterLabels } from '../source/peft.js';
-import { loadTensors, save_safetensors } from '../source/safetensors.js';
+import { saveSealed } from '../source/sealed.js';
 import { Sha256 } from '../source/sha256.js';
 import type { NamedBytes } from '../source/model_files.js';
 import type { ModelSpecifier } from '../source/types.js';
@@ -24,6 +24,7 @@ import { evaluateHead, evaluateLanguage, evaluateVectors } from './evaluate.js';
 import { renderExamples } from './language.js';
 import { batches, labelIdsOf, labelNames, lossOf, takeForHead, takeSentences, toExamples, type Examples } from './rows.js';
 import type { SeamNamedTensor, SeamTrainOptions } from './train_files.js';
+import { readState, writeState, type Best, type MadeOf } from './state.js';
 import { startTrainer } from './workers.js';
 import { trainTask, useConfig, type Request, type Requests, type Rows } from './train_task.js';
 import type {
@@ -146,14 +147,6 @@ function planSteps(settings: Settings, examples: Examples, isHead: boolean): { b
   throw new InputError(`${where}: option 'epochs': expected fewer than 2^31 updates, found ${epochs} x ${perEpoch}`);
 }
 
-/** What a run is made of, so that it does not go on as another one. Rows and model: hashes. */
-interface MadeOf {
-  rows: string;
-  validation: string;
-  model: string;
-  options: Record<string, unknown>;
-}
-
 function hashOf(value: unknown): string {
   const hash = new Sha256();
   hash.update(new TextEncoder().encode(JSON.stringify(value)));
@@ -187,14 +180,6 @@ interface Run {
   steps: number;
   loss: SentenceLoss | HeadLoss;
   isHead: boolean;
-}
-
-/** The best of the evaluations so far, and how many came after it. */
-interface Best {
-  score: number;
-  state: Float32Array;
-  step: number;
-  stale: number;
 }
 
 /**
@@ -401,6 +386,7 @@ export class Trainer {
       const [texts] = examples.columns as [string[]];
       this.fitted = await Classifier.fit((list, how) => this.embed(list, how), texts, examples.labels.flat(), {
         seed: this.settings.seed ?? 0,
+        ...(!this.engine.info.pooled && { embed_options: { pooling: 'mean' } }), // so that its file says so
       });
       return last;
     } finally {
@@ -587,17 +573,17 @@ export class Trainer {
     const files: TrainedFiles = { ...this.fitted?.save() };
     if ((this.settings.method ?? 'lora') === 'lora') {
       const { tensors } = await this.ask('adapter', undefined);
-      for (const [name, bytes] of this.adapterFiles(tensors)) files[name] = bytes;
+      for (const [name, bytes] of await this.adapterFiles(tensors)) files[name] = bytes;
       return files;
     }
     const { withVocabulary } = await import('../source/gguf_header.js');
     for (const [name, bytes] of withVocabulary(this.engine.files)) files[name] = bytes;
-    files['model.safetensors'] = toSafetensors((await this.ask('checkpoint', undefined)).tensors);
+    files['model.safetensors'] = await toSafetensors((await this.ask('checkpoint', undefined)).tensors);
     return files;
   }
 
   /** LoRA's matrices and a head as PEFT has them. */
-  private adapterFiles(tensors: readonly SeamNamedTensor[]): Map<string, Uint8Array> {
+  private adapterFiles(tensors: readonly SeamNamedTensor[]): Promise<Map<string, Uint8Array>> {
     const { r = 8, lora_alpha = 2 * r, use_rslora = false, lora_dropout = 0, bias = 'none', task } = this.settings;
     const isHead = (name: string) => name.endsWith('.weight') && !/\.lora_[AB]\.weight$/.test(name); // others are biases
     const heads = tensors.filter(({ name }) => isHead(name)).map(({ name }) => name.split('.')[2] as string);
@@ -620,48 +606,22 @@ export class Trainer {
 
   /**
    * The state of the run: what was learned, the optimizer's moments, the best evaluation with its weights, and hashes of the rows and the
-   * model. A run that goes on from it ends with the same bits.
+   * model. A run that goes on from it ends with the same bits. It has a hash of its own: `fit` refuses a damaged one (`ModelFormatError`).
    */
   async state(): Promise<Uint8Array> {
     if (!this.run) throw new StateError('trainer.state: expected fit() before');
     const { state } = await this.ask('state', undefined);
-    const floats = (values: Float32Array) => new Tensor('float32', values, [values.length]);
-    const integers = (values: Int32Array) => new Tensor('int32', values, [values.length]);
-    const bytes = (values: Uint8Array) => new Tensor('uint8', values, [values.length]);
-    const { best } = this;
-    return save_safetensors({
-      state: floats(state),
-      steps: integers(Int32Array.of(this.step, this.run.steps)),
-      made_of: bytes(new TextEncoder().encode(JSON.stringify(this.madeOf))),
-      ...(best && {
-        best_state: floats(best.state),
-        best_steps: integers(Int32Array.of(best.step, best.stale)),
-        best_score: integers(new Int32Array(Float64Array.of(best.score).buffer)), // both halves: the score keeps its bits
-      }),
-    });
+    return writeState({ state, steps: [this.step, this.run.steps], madeOf: this.madeOf as MadeOf, best: this.best });
   }
 
   private async resume(bytes: Uint8Array): Promise<void> {
     const what = 'trainer.fit: resume_from_checkpoint';
-    const { state, steps: counts, made_of, best_state, best_steps, best_score } = loadTensors(bytes, what);
-    if (state?.type !== 'float32' || counts?.type !== 'int32' || counts.data.length !== 2 || made_of?.type !== 'uint8') {
-      throw new ModelFormatError(`${what}: expected what trainer.state() gave, found other tensors`);
-    }
-    const before = JSON.parse(new TextDecoder().decode(made_of.data as Uint8Array)) as MadeOf;
-    const differs = difference(before, this.madeOf as MadeOf);
+    const { state, steps, madeOf, best } = await readState(bytes, what);
+    const differs = difference(madeOf, this.madeOf as MadeOf);
     if (differs) throw new StateError(`${what}: expected the rows, options and model of the run that stopped, but ${differs}`);
-    const [step] = counts.data as Int32Array;
-    this.step = step as number;
-    await this.ask('set_state', { state: state.data as Float32Array, step: this.step });
-    if (!best_state || !best_steps || !best_score) return;
-    const [bestStep, stale] = best_steps.data as Int32Array;
-    const [score] = new Float64Array(Int32Array.from(best_score.data as Int32Array).buffer);
-    this.best = {
-      state: best_state.data as Float32Array,
-      step: bestStep as number,
-      stale: stale as number,
-      score: score as number,
-    };
+    this.step = steps[0];
+    await this.ask('set_state', { state, step: this.step });
+    this.best = best;
   }
 
   /** Releases the model with all its memory, and ends the worker. */
@@ -683,7 +643,5 @@ export class Trainer {
 const pick = <T extends object, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> =>
   Object.fromEntries(keys.flatMap((key) => (from[key] === undefined ? [] : [[key, from[key]]]))) as Pick<T, K>;
 
-const toSafetensors = (tensors: readonly SeamNamedTensor[]): Uint8Array =>
-  save_safetensors(Object.fromEntries(tensors.map(({ name, dims, data }) => [name, new Tensor('float32', data, dims)])), {
-    metadata: { format: 'pt' },
-  });
+const toSafetensors = (tensors: readonly SeamNamedTensor[]): Promise<Uint8Array> =>
+  saveSealed(Object.fromEntries(tensors.map(({ name, dims, data }) => [name, new Tensor('float32', data, dims)])), { format: 'pt' });

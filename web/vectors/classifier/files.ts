@@ -1,7 +1,8 @@
-// A classifier's two files: classifier.json describes it, classifier.safetensors has its weights.
+// A classifier's two files: classifier.json describes it, and has a hash of both; classifier.safetensors has its weights.
 import { ModelFormatError, UnsupportedError } from '../../core/errors.js';
 import { parseJson } from '../../core/json.js';
 import { loadTensors, save_safetensors } from '../../source/safetensors.js';
+import { Sha256 } from '../../source/sha256.js';
 import { Tensor } from '../../core/tensor.js';
 import type { ClassifierReport, TextClassifier } from '../classifier_types.js';
 import type { Fitted, Layer } from './network.js';
@@ -19,7 +20,17 @@ export function saveClassifier({ network, ...about }: Fitted): ReturnType<TextCl
     tensors[`${i}.weight`] = new Tensor('float32', Float32Array.from(weight), [bias.length, weight.length / bias.length]);
     tensors[`${i}.bias`] = new Tensor('float32', Float32Array.from(bias), [bias.length]);
   });
-  return { [kJson]: new TextEncoder().encode(JSON.stringify(json, undefined, 1)), [kWeights]: save_safetensors(tensors) };
+  const weights = save_safetensors(tensors);
+  const whole = { ...json, sha256: hashOf(json, weights) };
+  return { [kJson]: new TextEncoder().encode(JSON.stringify(whole, undefined, 1)), [kWeights]: weights };
+}
+
+/** Of classifier.json without its hash, whatever white space it has, then of the weights. */
+function hashOf(json: Record<string, unknown>, weights: Uint8Array): string {
+  const hash = new Sha256();
+  hash.update(new TextEncoder().encode(JSON.stringify(json)));
+  hash.update(weights);
+  return hash.hex();
 }
 
 const isSize = (value: unknown): value is number =>
@@ -58,6 +69,10 @@ export function readClassifier(json: Uint8Array, weights: Uint8Array): Fitted {
     if (Number.isInteger(about['wattn_classifier']))
       throw new UnsupportedError(`${kJson}: wattn_classifier: expected ${kVersion}, found ${about['wattn_classifier']}`);
     throw wrong('wattn_classifier', String(kVersion));
+  }
+  const { sha256, ...rest } = about;
+  if (sha256 !== undefined && sha256 !== hashOf(rest, weights)) {
+    throw new ModelFormatError(`${kJson}: expected itself and ${kWeights} with the SHA-256 that it says, found others: one is damaged`);
   }
   const { kind, labels, dim, C, temperature, sizes, embed_options, report } = about;
   if (kind !== 'logistic' && kind !== 'mlp') throw wrong('kind', "'logistic' or 'mlp'");
