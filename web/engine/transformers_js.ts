@@ -1,5 +1,6 @@
 // Options for loading under the names of transformers.js. Loaded with the first call that has one.
 import { warnOnce } from '../core/warn.js';
+import { checkInside } from '../source/inside.js';
 import type { WeightsAt } from '../source/weights_at.js';
 import type { Dtype, LoadOptions } from './types.js';
 
@@ -47,11 +48,12 @@ export function toLoadOptions(where: string, given: object): LoadOptions {
   const asked = dtype !== undefined && dtype !== null ? dtype : quantized === true ? 'quantized' : undefined;
   const dtype_asked =
     asked === undefined || asked === chosen ? undefined : typeof asked === 'string' ? asked : JSON.stringify(asked);
+  const path = (name: string, value: unknown) => checkInside(`${where}: option '${name}'`, value);
   const at: WeightsAt = {
     ...(dtype_asked && { dtype_asked }),
     // 'onnx' is where their files are beside the original weights.
-    ...(subfolder && subfolder !== 'onnx' ? { subfolder: String(subfolder).replace(/\/+$/, '') } : {}),
-    ...(model_file_name && model_file_name !== 'model' ? { model_file_name: String(model_file_name) } : {}),
+    ...(subfolder && subfolder !== 'onnx' ? { subfolder: path('subfolder', String(subfolder).replace(/\/$/, '')) } : {}),
+    ...(model_file_name && model_file_name !== 'model' ? { model_file_name: path('model_file_name', model_file_name) } : {}),
     ...(config ? { config: config as Record<string, unknown> } : {}),
   };
   return {

@@ -3,6 +3,7 @@ import { env } from '../core/env.js';
 import { InputError, ModelFormatError, NetworkError } from '../core/errors.js';
 import type { Access, ModelSource, OpenFile } from './source.js';
 import type { SourceOptions } from './types.js';
+import { insideModel } from './inside.js';
 import { isHtml, request, retryAfter, Tries } from './request.js';
 import { ResponseBody } from './response_body.js';
 
@@ -70,7 +71,7 @@ function fetchSource(directory: URL, name: string, access: Access, page?: string
   const token = directory.origin === hubHost()?.origin ? access.token?.() : undefined;
   const base = new URL(directory.pathname.endsWith('/') ? directory.href : directory.href.replace(/^[^?#]*/, '$&/'));
   const urlOf = (file: string) => {
-    const url = new URL(file.split('/').map(encodeURIComponent).join('/'), base);
+    const url = new URL(insideModel(file).split('/').map(encodeURIComponent).join('/'), base);
     url.search = base.search;
     return url.href;
   };

@@ -4,6 +4,7 @@ import { plainCallback } from '../core/callback.js';
 import { ModelFormatError } from '../core/errors.js';
 import { parseJson } from '../core/json.js';
 import { htmlError, looksLikeHtml } from './fetch_source.js';
+import { isInside } from './inside.js';
 import type { ModelSource, OpenFile } from './source.js';
 import { allInOrder, Breather } from '../core/signal.js';
 import { concat } from '../core/texts.js';
@@ -197,8 +198,8 @@ export async function readOptional(
 
 /** The folder of a module without '/' at its end; the root is ''. file: the one that names it. */
 export function modulePath(file: string, path: unknown): string {
-  const folder = String(path ?? '').replace(/\/+$/, '');
-  if (!folder.split(/[/\\]/).includes('..') && !/^[/\\]|:/.test(folder)) return folder;
+  const folder = String(path ?? '').replace(/^\.\/|^\.$|\/+$/g, '');
+  if (folder === '' || isInside(folder)) return folder;
   throw new ModelFormatError(`${file}: expected a path inside the model, found '${folder}'`);
 }
 
@@ -221,9 +222,10 @@ export function moduleConfigs(modulesJson: Uint8Array): string[] {
 export async function readModules(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
   const modules = await readOptional(source, 'modules.json', progress, signal);
   if (!modules[0]) return [];
+  const configs = moduleConfigs(modules[0][1]); // before any file is read, as it may throw
   const more = await allInOrder([
     ...kSentenceFiles.map((file) => readOptional(source, file, progress, signal)),
-    ...moduleConfigs(modules[0][1]).map(async (file) => [await readRequired(source, file, progress, signal)]),
+    ...configs.map(async (file) => [await readRequired(source, file, progress, signal)]),
   ]);
   return [...modules, ...more.flat()];
 }

@@ -8,6 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { env } from '../core/env.js';
 import { InputError, NetworkError } from '../core/errors.js';
 import { nearby } from './fetch_source.js';
+import { insideModel } from './inside.js';
 import { codeOf, isStale, tryLockFile } from './lock_file.js';
 import type { ModelSource, PieceStore, Platform } from './source.js';
 
@@ -69,7 +70,7 @@ function kindOf(found: Stats): string {
 }
 
 function directorySource(directory: string, name: string): ModelSource {
-  const place = (file: string) => join(directory, ...file.split('/'));
+  const place = (file: string) => join(directory, ...insideModel(file).split('/'));
 
   async function size(file: string): Promise<number | undefined> {
     try {
@@ -195,7 +196,7 @@ export const platform: Platform = {
   async writeFiles(folder, files) {
     try {
       await mkdir(pathOf(folder), { recursive: true });
-      for (const [name, bytes] of files) await writeFile(join(pathOf(folder), name), bytes);
+      for (const [name, bytes] of files) await writeFile(join(pathOf(folder), insideModel(name)), bytes);
     } catch (cause) {
       throw new InputError(`save_pretrained: cannot write into ${folder}: ${codeOf(cause)}`, { cause });
     }

@@ -110,16 +110,13 @@ async function openFolder(
   progress: Progress,
   signal: AbortSignal,
 ): Promise<ModelFiles> {
-  if (folder.split(/[/\\]/).includes('..') || /[\\:]/.test(folder))
-    throw new ModelFormatError(`modules.json: expected a path inside the model, found '${folder}'`);
+  modulePath(kModules, folder);
   const weights = `${folder}/${kWeights}`;
+  const inModules = small.filter(([name]) => name === kModules).flatMap(([, bytes]) => moduleConfigs(bytes));
   const [open, [, tokenizer], ...configs] = await allInOrder([
     source.open(weights, signal),
     readRequired(source, `${folder}/tokenizer.json`, progress, signal),
-    ...small
-      .filter(([name]) => name === kModules)
-      .flatMap(([, bytes]) => moduleConfigs(bytes))
-      .map((file) => readRequired(source, file, progress, signal)),
+    ...inModules.map((file) => readRequired(source, file, progress, signal)),
   ]);
   if (!open) throw missingFile(source, weights);
   return { files: [['tokenizer.json', tokenizer], ...configs, ...small], single: { name: kWeights, open } };
