@@ -1,7 +1,6 @@
 // The command line: commands, options, help, and errors in its use.
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unknownOption } from '../core/options.js';
 import { InputError, type LoadOptions, type ProgressInfo } from '../entries/index.js';
@@ -387,13 +386,6 @@ export function jsonOptions(values: Values): Record<string, unknown> {
 /** For commands that read no texts. */
 export function noTexts(positionals: readonly string[]): void {
   if (positionals.length > 0) throw new InputError(`expected options only, found '${positionals[0]}'`);
-}
-
-/** Writes the file named by --out. */
-export async function writeOut(file: string, data: string | Uint8Array): Promise<void> {
-  await writeFile(file, data).catch((error: { code?: string }) => {
-    throw new InputError(`--out: cannot write ${file}: ${error.code}`);
-  });
 }
 
 export function text(values: Values, name: string): string | undefined {

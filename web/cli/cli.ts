@@ -123,6 +123,23 @@ const commands: Record<string, Command> = {
   train,
 };
 
+/** An error in one line: one of the library and of the system as it is, any other with the places in the code that lead to it. */
+function lineOf(error: Error & { code?: unknown }): { line: string; code: number } {
+  const isOurs = typeof error.code === 'string' && !/^ERR_|^E[A-Z]/.test(error.code);
+  if (isOurs) return { line: error.message, code: 2 };
+  if (error instanceof RangeError && /string length/i.test(error.message)) {
+    return { line: 'expected texts whose results are shorter than 2^29 characters, found longer ones', code: 2 };
+  }
+  if (typeof error.code === 'string' && /^E[A-Z]/.test(error.code) && 'syscall' in error) return { line: error.message, code: 1 };
+  const places = [...String(error?.stack).matchAll(/([\w.-]+:\d+:\d+)\)?$/gm)].map(([, place]) => place);
+  return { line: `an error of wattn itself: ${error} (${places.slice(0, 4).join(' < ')})`, code: 1 };
+}
+
+function fail(error: Error): void {
+  const { line, code } = lineOf(error);
+  process.stderr.write(`wattn: ${line.replace(/\s*\n\s*/g, ' ')}\n`, () => process.exit(code));
+}
+
 async function main([name = '', ...args]: string[]): Promise<void> {
   const about = name === 'help' ? (args[0] ?? '') : ['', '--help', '-h'].includes(name) ? '' : undefined;
   if (about !== undefined && Object.hasOwn(kHelp, about)) return write(kHelp[about] as string);
@@ -139,14 +156,9 @@ async function main([name = '', ...args]: string[]): Promise<void> {
 
 process.stdout.on('error', (error: { code?: string }) => {
   if (error.code === 'EPIPE') process.exit(0); // the reader has closed the pipe
-  throw error;
+  // Others are reported by write().
 });
+process.stderr.on('error', () => {}); // there is nowhere to report it
+process.on('uncaughtException', fail);
 
-main(process.argv.slice(2)).catch((error: Error & { code?: unknown }) => {
-  const expected = typeof error.code === 'string' && !/^ERR_|^E[A-Z]/.test(error.code);
-  process.stderr.write(
-    `wattn: ${(expected ? error.message : (error.stack ?? String(error))).replace(expected ? /\s*\n\s*/g : /$^/, ' ')}\n`,
-  );
-  process.exitCode = expected ? 2 : 1;
-  process.stdin.destroy();
-});
+main(process.argv.slice(2)).catch(fail);

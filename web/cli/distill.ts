@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { choice, computeOptions, flag, given, modelOf, noTexts, number, required, text, type Values } from './args.js';
 import { write } from './lines.js';
-import { makeFolder, replaceFile } from './train.js';
+import { makeFolder } from './train.js';
+import { writeOut } from './output.js';
 import { distill, pipeline, type DistillOptions, type DistillProgress } from '../entries/index.js';
 
 /** 'none' and 'auto' as the option writes them, else a number. */
@@ -38,7 +39,7 @@ export async function distillModel(values: Values, positionals: string[]): Promi
   const made = await distill(encoder, options);
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
   const files = made.save();
-  for (const [name, bytes] of Object.entries(files)) await replaceFile(join(out, name), bytes);
+  for (const [name, bytes] of Object.entries(files)) await writeOut('out', join(out, name), bytes);
   await Promise.all([made.dispose(), encoder.dispose()]);
   await write(`${JSON.stringify({ out, files: Object.keys(files) })}\n`);
 }

@@ -1,5 +1,4 @@
 // Reads texts and writes lines as a stream: memory holds only the texts in work.
-import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { choice, type Values } from './args.js';
 import { floatText } from '../core/texts.js';
@@ -51,16 +50,27 @@ function toItem(line: string, form: Form, place: string): Item {
   return isJsonString(line) ? fromJson(line, place) : { text: line, members: undefined };
 }
 
-async function* linesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
+/** Characters of a line, at most: JSON may write each in six, and a string has fewer than 2^29. */
+const kLongestLine = 2 ** 26;
+
+/** The lines of a stream, some at a time. name: of the stream, for messages. */
+export async function* linesOf(stream: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<string[]> {
   const decoder = new TextDecoder();
   let rest: string[] = [];
+  let [length, line] = [0, 1];
   const cut = (text: string) => {
-    if (!text.includes('\n')) {
+    const end = text.indexOf('\n');
+    length += end < 0 ? text.length : end;
+    if (length > kLongestLine)
+      throw new InputError(`${name}, line ${line}: expected at most ${kLongestLine} characters, found more`);
+    if (end < 0) {
       rest.push(text);
       return [];
     }
     const lines = (rest.join('') + text).split('\n');
     rest = [lines.pop() as string];
+    length = (rest[0] as string).length;
+    line += lines.length;
     return lines;
   };
   for await (const chunk of stream) yield cut(decoder.decode(chunk, { stream: true }));
@@ -74,7 +84,7 @@ async function* itemsOf(file: string, form: Form): AsyncGenerator<Item[]> {
   const name = file === '-' ? 'standard input' : file;
   let number = 0;
   try {
-    for await (const lines of linesOf(stream as AsyncIterable<Uint8Array>)) {
+    for await (const lines of linesOf(stream as AsyncIterable<Uint8Array>, name)) {
       for (let begin = 0; begin < lines.length; begin += kMostTexts) {
         yield lines
           .slice(begin, begin + kMostTexts)
@@ -110,8 +120,13 @@ export async function answerAll(
 }
 
 /** Writes to standard output, waiting if the reader is slow. */
-export async function write(output: string): Promise<void> {
-  if (!process.stdout.write(output)) await once(process.stdout, 'drain');
+export function write(output: string | Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(output, (error) => {
+      if (error) reject(new InputError(`standard output: cannot write: ${(error as { code?: string }).code}`));
+      else resolve();
+    });
+  });
 }
 
 /** One line of output: the members of the input object, then the fields. fields: JSON text by name. */

@@ -1,26 +1,28 @@
 // `wattn pack`: writes a model's files as one .gguf file, smaller if asked, and says what that costs.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, readFile, rename, rm } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { choice, count, given, list, loadOptions, modelOf, noTexts, required, text, type Values } from './args.js';
-import { write } from './lines.js';
+import { linesOf } from './lines.js';
+import { Output, report } from './output.js';
 import { comparePacked, InputError, packTo, type PackOptions, type ScoredPair } from '../entries/index.js';
 
-const cannot = (option: string, verb: string, file: string) => (error: { code?: string }) => {
-  throw new InputError(`--${option}: cannot ${verb} ${file}: ${error.code}`);
-};
+const cannot =
+  (option: string, verb: string, file: string) =>
+  (error: { code?: string }): never => {
+    throw new InputError(`--${option}: cannot ${verb} ${file}: ${error.code}`);
+  };
 
 /** The lines of files. */
-async function* linesOf(files: readonly string[]): AsyncGenerator<string> {
+async function* corpusOf(files: readonly string[]): AsyncGenerator<string> {
   for (const file of files) {
-    const handle = await open(file).catch(cannot('corpus', 'read', file));
-    const input = createReadStream('', { fd: handle, encoding: 'utf8' });
     try {
-      for await (const line of createInterface({ input, crlfDelay: Infinity })) if (line.trim() !== '') yield line;
+      for await (const lines of linesOf(createReadStream(file), `--corpus: ${file}`)) {
+        for (const line of lines) if (line.trim() !== '') yield line.replace(/\r$/, '');
+      }
     } catch (error) {
-      cannot('corpus', 'read', file)(error as { code?: string });
+      throw error instanceof InputError ? error : cannot('corpus', 'read', file)(error as { code?: string });
     }
   }
 }
@@ -68,26 +70,26 @@ export async function pack(values: Values, positionals: string[]): Promise<void>
     ...loadOptions(values),
     dtype: choice(values, 'dtype', ['f32', 'f16', 'q8', 'q4', 'mixed', 'native']) as PackOptions['dtype'],
     vocab: count(values, 'vocab'),
-    corpus: corpus && linesOf(corpus),
+    corpus: corpus && corpusOf(corpus),
     layers: layersOf(values),
     dim: count(values, 'dim'),
   });
   const hash = createHash('sha256');
-  const part = `${out}.part`;
-  const file = await open(part, 'w').catch(cannot('out', 'write', out));
-  let report;
+  const file = await Output.open('out', out);
+  let packing;
   try {
+    if (pairs && !file.isFile) throw new InputError(`--check: expected a file as --out, which can be read, found ${out}`);
     const write = async (chunk: Uint8Array) => {
       hash.update(chunk);
-      await file.writeFile(chunk).catch(cannot('out', 'write', out));
+      await file.write(chunk);
     };
-    report = await packTo(model, write, options).finally(() => file.close());
-    await rename(part, out).catch(cannot('out', 'write', out));
+    packing = await packTo(model, write, options);
   } catch (error) {
-    await rm(part, { force: true });
+    await file.drop();
     throw error;
   }
+  await file.close();
   const packed = /\.gguf$/i.test(out) ? resolve(out) : pairs && { 'model.gguf': await readFile(out) };
   const cost = pairs && packed && (await comparePacked(model, packed, pairs, loadOptions(values)));
-  await write(`${JSON.stringify({ file: out, ...report, sha256: hash.digest('hex'), ...(cost && { check: cost }) })}\n`);
+  await report({ file: out, ...packing, sha256: hash.digest('hex'), ...(cost && { check: cost }) }, file.isStdout);
 }

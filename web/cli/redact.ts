@@ -1,7 +1,8 @@
 // The command redact.
 import { readFile } from 'node:fs/promises';
-import { choice, computeOptions, flag, given, list, modelOf, number, text, writeOut, type Values } from './args.js';
+import { choice, computeOptions, flag, given, list, modelOf, number, text, type Values } from './args.js';
 import { answerAll, items, write } from './lines.js';
+import { writeOut } from './output.js';
 import { InputError, pipeline, redact as redactTexts, restore, type RedactOptions } from '../entries/index.js';
 
 async function readMap(file: string, needed: boolean): Promise<Record<string, string>> {
@@ -49,5 +50,5 @@ export async function redact(values: Values, positionals: string[]): Promise<voi
       return `${JSON.stringify({ text, entities: found })}\n`;
     });
   });
-  if (file !== undefined) await writeOut(file, `${JSON.stringify(map, null, 1)}\n`);
+  if (file !== undefined) await writeOut('map', file, `${JSON.stringify(map, null, 1)}\n`);
 }

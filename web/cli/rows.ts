@@ -3,6 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { describe, InputError } from '../core/errors.js';
 
+/** A file is one string, which has fewer than 2^29 characters. */
+const kMostBytes = 2 ** 29 - 64;
+
 /** A row as an object, and where it is, for messages: `data.csv, line 7`. */
 export interface PlacedRow {
   row: Record<string, unknown>;
@@ -127,6 +130,8 @@ export async function readRows(option: string, file: string, labels: Labels, col
   const bytes = await readFile(file).catch((error: { code?: string }) => {
     throw new InputError(`--${option}: cannot read ${file}: ${error.code}`);
   });
+  if (bytes.length > kMostBytes)
+    throw new InputError(`--${option}: ${file}: expected at most ${kMostBytes} bytes, found ${bytes.length}`);
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes); // drops a byte order mark

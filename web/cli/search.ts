@@ -1,9 +1,9 @@
 // `wattn index` and `wattn search`: a folder's texts in one file that can be searched, here and in pages.
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { choice, computeOptions, count, flag, given, modelOf, number, required, type Values } from './args.js';
 import { readDocuments } from './files.js';
 import { write } from './lines.js';
-import { replaceFile } from './train.js';
+import { report, writeOut } from './output.js';
 import { Index, InputError, pipeline, type AddProgress, type IndexOptions, type IndexSearchOptions } from '../entries/index.js';
 
 /** An index of these bytes in memory. */
@@ -33,12 +33,18 @@ function shower(values: Values): (progress: AddProgress) => void {
 
 const codeOf = (error: unknown) => (error as { code?: string }).code;
 
+/** The bytes of the index that there is. A device or a pipe has none, and reading one might wait forever. */
+async function readBefore(out: string): Promise<Uint8Array | undefined> {
+  const found = await stat(out);
+  return found.isFile() && found.size > 0 && !/^\/(dev|proc)\//.test(out) ? readFile(out) : undefined;
+}
+
 export async function indexFiles(values: Values, positionals: string[]): Promise<void> {
   const out = required(values, 'out', 'the file to write');
   if (positionals.length === 0) throw new InputError('expected the folder to index, found none');
   const { documents, empty } = await readDocuments(positionals);
   if (documents.length === 0) throw new InputError(`found no .txt, .md or .html file with words in ${positionals.join(', ')}`);
-  const before = await readFile(out).catch((error: unknown) => {
+  const before = await readBefore(out).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw new InputError(`--out: cannot read ${out}: ${codeOf(error)}`);
   });
@@ -57,9 +63,9 @@ export async function indexFiles(values: Values, positionals: string[]): Promise
   const present = new Set(documents.map(({ id }) => id));
   const removed = await index.delete(index.ids().filter((id) => !present.has(id)));
   const bytes = await index.export();
-  await replaceFile(out, bytes);
+  const isStdout = await writeOut('out', out, bytes);
   const { chunks } = index.info();
-  await write(`${JSON.stringify({ out, bytes: bytes.length, documents: index.size, chunks, ...done, removed, empty })}\n`);
+  await report({ out, bytes: bytes.length, documents: index.size, chunks, ...done, removed, empty }, isStdout);
   await close();
 }
 

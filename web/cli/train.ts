@@ -1,5 +1,5 @@
 // `wattn train`: fine-tunes a model. Its folder keeps the state of a run that was stopped, then what was learned.
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
   choice,
@@ -16,7 +16,9 @@ import {
   type Values,
 } from './args.js';
 import { write } from './lines.js';
+import { writeOut } from './output.js';
 import { readRows } from './rows.js';
+import { onSignal } from './signals.js';
 import { InputError } from '../entries/index.js';
 import type { Evaluation, FitOptions, Trainer, TrainerOptions, TrainingReport, TrainingRow } from '../entries/train_entry.js';
 import { toExamples, type Examples } from '../train/rows.js';
@@ -74,21 +76,6 @@ export async function makeFolder(folder: string): Promise<void> {
   });
 }
 
-/** Replaces a file as a whole: a process that is killed leaves the one before. */
-export async function replaceFile(file: string, bytes: Uint8Array): Promise<void> {
-  const made = `${file}.${process.pid}.part`;
-  try {
-    const handle = await open(made, 'w');
-    await handle.writeFile(bytes);
-    await handle.sync();
-    await handle.close();
-    await rename(made, file);
-  } catch (error) {
-    await rm(made, { force: true }).catch(() => {});
-    throw new InputError(`--out: cannot write ${file}: ${(error as { code?: string }).code}`);
-  }
-}
-
 async function readState(file: string): Promise<Uint8Array | undefined> {
   return readFile(file).catch((error: { code?: string }) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
@@ -131,21 +118,20 @@ async function fit(values: Values, trainer: Trainer, rows: TrainingRow[], option
   const every = count(values, 'save-steps');
   const show = shower(values);
   let stopped = false;
-  const stop = () => (stopped = true);
-  process.once('SIGINT', stop).once('SIGTERM', stop); // a second one ends the process
+  onSignal(() => (stopped = true)); // a second one ends the process
   let kept = performance.now();
   try {
     for await (const report of trainer.fit(rows, options)) {
       await show(report);
       await new Promise((resolve) => setImmediate(resolve)); // signals arrive
       if (stopped || (every ? report.step % every === 0 : performance.now() - kept > kKeepEveryMs)) {
-        await replaceFile(state, await trainer.state());
+        await writeOut('out', state, await trainer.state());
         kept = performance.now();
       }
       if (stopped) break;
     }
   } finally {
-    process.off('SIGINT', stop).off('SIGTERM', stop);
+    onSignal(undefined);
     await show(undefined);
   }
   return !stopped;
@@ -186,7 +172,7 @@ export async function train(values: Values, positionals: string[]): Promise<void
     const files = await trainer.save();
     for (const [name, bytes] of Object.entries(files)) {
       await makeFolder(dirname(join(out, name)));
-      await replaceFile(join(out, name), bytes);
+      await writeOut('out', join(out, name), bytes);
     }
     await rm(stateFile, { force: true });
     await write(`${JSON.stringify({ out, files: Object.keys(files) })}\n`);

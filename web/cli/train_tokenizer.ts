@@ -1,6 +1,7 @@
 // `wattn tokenize --train`: trains a tokenizer on the lines of files and writes its tokenizer.json.
-import { count, flag, given, jsonOptions, required, text, writeOut, type Values } from './args.js';
+import { count, flag, given, jsonOptions, required, text, type Values } from './args.js';
 import { items } from './lines.js';
+import { writeOut } from './output.js';
 import { AutoTokenizer, InputError, type TrainingProgress, type TrainOptions } from '../entries/index.js';
 
 function showProgress(): (info: TrainingProgress) => void {
@@ -36,5 +37,5 @@ export async function trainTokenizer(values: Values, files: string[]): Promise<v
     progress_callback: shown ? showProgress() : undefined,
   });
   const tokenizer = await AutoTokenizer.train(texts(), { ...jsonOptions(values), ...flags } as TrainOptions);
-  await writeOut(out, tokenizer.save());
+  await writeOut('out', out, tokenizer.save());
 }
