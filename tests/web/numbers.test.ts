@@ -45,7 +45,11 @@ const optimizer = (kind: 'SGD' | 'Adam' | 'AdamW', name: string, expected: strin
   bad,
 });
 
-const [kFromZero, kAboveZero, kBelowOne] = ['a number from 0 on', 'a number above 0', /a number from 0 to below 1|numbers from 0 to below 1/.source];
+const [kFromZero, kAboveZero, kBelowOne] = [
+  'a number from 0 on',
+  'a number above 0',
+  /a number from 0 to below 1|numbers from 0 to below 1/.source,
+];
 const kCases: Case[] = [
   trainer('learning_rate', kFromZero, [0, 1e-300], [-1e-300, -1]),
   trainer('weight_decay', kFromZero, [0], [-0.1]),
@@ -111,14 +115,22 @@ describe('a number outside its range is an InputError that names option and rang
   it('of redact, too', async () => {
     const ner = await pipeline('feature-extraction', tiny); // whatever it is: the threshold is checked first
     for (const threshold of [NaN, -0.1, 1.1]) {
-      expect((await failure(redact(ner as never, 'a', { threshold }))).message).toMatch(/'threshold': expected a number from 0 to 1/);
+      expect((await failure(redact(ner as never, 'a', { threshold }))).message).toMatch(
+        /'threshold': expected a number from 0 to 1/,
+      );
     }
     await ner.dispose();
   });
 });
 
 describe('readOptions', () => {
-  const rules: Rules = { half: '[0,1)', open: '(0,1]', all: '[-Infinity,Infinity]', number: 'number', finite: '(-Infinity,Infinity)' };
+  const rules: Rules = {
+    half: '[0,1)',
+    open: '(0,1]',
+    all: '[-Infinity,Infinity]',
+    number: 'number',
+    finite: '(-Infinity,Infinity)',
+  };
   it.each([
     [{ half: 0, open: 1, all: -Infinity, number: Infinity, finite: -1e308 }, undefined],
     [{ half: 1 }, "f: option 'half': expected a number from 0 to below 1, found 1"],

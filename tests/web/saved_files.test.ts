@@ -25,7 +25,10 @@ const kOptions: TrainerOptions = { task: 'text-classification', threads: 1, lear
 const kFit: FitOptions = { validation: kRows, eval_steps: 1 };
 
 /** A state from the middle of a run, and what it saved at the end. */
-async function run(options: Partial<TrainerOptions> = {}, resume?: Bytes): Promise<{ state: Bytes; files: TrainedFiles; end: Bytes }> {
+async function run(
+  options: Partial<TrainerOptions> = {},
+  resume?: Bytes,
+): Promise<{ state: Bytes; files: TrainedFiles; end: Bytes }> {
   const trainer = await Trainer.from_pretrained(tiny, { ...kOptions, ...options });
   let state = new Uint8Array(0);
   for await (const { step } of trainer.fit(kRows, { ...kFit, ...(resume && { resume_from_checkpoint: resume }) })) {
@@ -69,8 +72,10 @@ async function damage(bytes: Bytes, read: Read, { every = 1, dense = 1000, typed
     }
     if (found !== expected) silent.push(`${what}: read as another`);
   };
-  for (let bit = 0; bit < 8 * bytes.length; bit += bit < 8 * dense ? every : 37 * every) await ask(`bit ${bit}`, flipped(bytes, bit));
-  for (let end = 0; end < bytes.length; end += end < dense ? 7 * every : 97) await ask(`the first ${end} bytes`, bytes.slice(0, end));
+  for (let bit = 0; bit < 8 * bytes.length; bit += bit < 8 * dense ? every : 37 * every)
+    await ask(`bit ${bit}`, flipped(bytes, bit));
+  for (let end = 0; end < bytes.length; end += end < dense ? 7 * every : 97)
+    await ask(`the first ${end} bytes`, bytes.slice(0, end));
   return { silent: silent.slice(0, 10), refused };
 }
 
@@ -120,7 +125,10 @@ describe('damage', () => {
   });
 
   it('of a classifier is refused, whichever file has it', async () => {
-    const [json, weights] = ['classifier.json', 'classifier.safetensors'].map((name) => whole.files[name] as Bytes) as [Bytes, Bytes];
+    const [json, weights] = ['classifier.json', 'classifier.safetensors'].map((name) => whole.files[name] as Bytes) as [
+      Bytes,
+      Bytes,
+    ];
     for (const [bytes, read] of [
       [json, (changed) => readClassifier(changed, weights)],
       [weights, (changed) => readClassifier(json, changed)],
