@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Classifier, pipeline } from 'wattn';
 import { Trainer, type TrainerOptions } from 'wattn/train';
 import { cli, linesOf, wattn } from './cli_support.js';
-import { goldens, root, tiny, until } from './support.js';
+import { expectError, goldens, root, tiny, until } from './support.js';
 
 const kTable = `text,label
 the river,water
@@ -91,6 +91,82 @@ describe('wattn train', () => {
     const classifier = await Classifier.load((texts, how) => embed(texts, { pooling: 'mean', ...how }), Object.fromEntries(saved));
     expect(await classifier('the river')).toMatchObject([{ label: expect.stringMatching(/^(sky|water)$/) }]);
     await embed.dispose();
+  });
+
+  it('leads from labelled lines to labels', async () => {
+    const data = file('rows.jsonl', kLines);
+    const trainer = await Trainer.from_pretrained(tiny, {
+      task: 'text-classification',
+      threads: 1,
+      learning_rate: 0.01,
+      max_steps: 4,
+    });
+    await trainer.fit(kRows);
+    const texts = ['the river', 'small birds'];
+    const expected = await trainer.classifier(texts, { top_k: null as number | null });
+    await trainer.dispose();
+    const near = (labels: { label: string; score: number }[][]) =>
+      expect(labels.map((each) => each.map(({ label, score }) => [label, score.toFixed(4)]))).toEqual(
+        expected.map((each) => each.map(({ label, score }) => [label, score.toFixed(4)])),
+      );
+    expect((await wattn(args(data, 'out', '--max-steps', '4'))).code).toBe(0);
+    const said = linesOf(await wattn(['classify', '--model', tiny, '--adapter', path('out'), ...texts]));
+    expect(said.map(({ text }) => text)).toEqual(texts);
+    near(said.map(({ labels }) => labels));
+    const run = linesOf(
+      await wattn(['run', '--task', 'text-classification', '--model', tiny, '--adapter', path('out'), 'the river']),
+    );
+    expect(run[0].result).toMatchObject({ label: expected[0]?.[0]?.label });
+    for (const worker of [false, true]) {
+      const classify = await pipeline('text-classification', tiny, { adapter: path('out'), worker });
+      near(await classify(texts, { top_k: null }));
+      expect(await classify('the river')).toMatchObject([{ label: expected[0]?.[0]?.label }]);
+      expect((await classify(texts)).tokens).toEqual([4, 4]);
+      await expectError(classify([{ text: 'a', text_pair: 'b' }]), 'InputError', /a single text at index 0/);
+      await expectError(
+        classify('a', { function_to_apply: 'none' }),
+        'InputError',
+        /'function_to_apply': expected one of 'softmax'/,
+      );
+      await expectError(classify('a', { adapter: false }), 'InputError', /one with a classifier \('default'\), found false/);
+      await classify.merge_and_unload();
+      near(await classify(texts, { top_k: null }));
+      await classify.dispose();
+    }
+    const two = await pipeline('text-classification', tiny, { adapters: { one: path('out'), two: path('out') } });
+    near(await two(texts, { top_k: null, adapter: 'two' }));
+    await two.dispose();
+  });
+
+  it('leads to labels with a whole model, too', async () => {
+    const data = file('rows.jsonl', kLines);
+    expect((await wattn(args(data, 'whole', '--max-steps', '2', '--method', 'full'))).code).toBe(0);
+    const [said] = linesOf(await wattn(['classify', '--model', path('whole'), '--top-k', '1', 'the river']));
+    expect(said.labels).toEqual([{ label: expect.stringMatching(/^(sky|water)$/), score: expect.any(Number) }]);
+    const broken = readFileSync(join(path('whole'), 'classifier.json'), 'utf8').replace('"water"', '"waste"');
+    writeFileSync(join(path('whole'), 'classifier.json'), broken);
+    const refused = await wattn(['classify', '--model', path('whole'), 'the river']);
+    expect(refused).toMatchObject({ code: 2, error: expect.stringMatching(/classifier\.json: .*SHA-256/) });
+  });
+
+  it('says for which task a folder is', async () => {
+    const data = file('rows.jsonl', kLines);
+    expect((await wattn(args(data, 'out', '--max-steps', '1'))).code).toBe(0);
+    const refused = async (more: string[], message: RegExp) =>
+      expect(await wattn([...more, 'the river'])).toMatchObject({ code: 2, error: expect.stringMatching(message) });
+    await refused(
+      ['run', '--task', 'ner', '--model', tiny, '--adapter', path('out')],
+      /this adapter is for 'feature-extraction', and for 'text-classification' with a classifier\.json/,
+    );
+    await refused(
+      ['classify', '--model', path('out')],
+      /there is an adapter, for .*: load its base model, and this with the option/,
+    );
+    rmSync(join(path('out'), 'classifier.json'));
+    await refused(
+      ['classify', '--model', tiny, '--adapter', path('out')],
+      /for 'text-classification' with a classifier\.json beside/,
+    );
   });
 
   it('takes labels that are numbers, pairs and scored pairs', async () => {

@@ -1,6 +1,6 @@
 // The adapters of a loaded model: loading, choosing, merging. Loaded with the first adapter. Each engine holds the adapters that its
 // model has; the caller's holds which one is active too, and every call names the one that it uses.
-import { describe, InputError } from '../core/errors.js';
+import { describe, InputError, ModelFormatError } from '../core/errors.js';
 import { readOptions } from '../core/options.js';
 import { allInOrder } from '../core/signal.js';
 import { concat } from '../core/texts.js';
@@ -15,6 +15,15 @@ import type { LoadOptions } from './types.js';
 
 const kDefault = 'default';
 const kLabels = 'config.json';
+/** What PEFT's kinds of tasks are here. */
+const kTasks: Record<string, string | undefined> = {
+  SEQ_CLS: "'text-classification'",
+  TOKEN_CLS: "'token-classification'",
+  CAUSAL_LM: "'text-generation'",
+  SEQ_2_SEQ_LM: "'text2text-generation'",
+  QUESTION_ANS: "'question-answering'",
+  FEATURE_EXTRACTION: "'feature-extraction', and for 'text-classification' with a classifier.json beside it",
+};
 
 const adaptersOf = (engine: { adapters?: Adapters }): Adapters =>
   (engine.adapters ??= { held: new Map(), active: false, last: false });
@@ -123,8 +132,22 @@ export async function load_adapter(
     const files = await allInOrder([readRequired(from, kAdapterConfig, progress, signal), readWeights(from, progress, signal)]);
     const labels = await readOptional(from, kLabels, progress, signal);
     await checkAdapter([...files, ...labels]);
-    await change(engine, { action: 'load', name, files: [...files, ...labels] });
+    await change(engine, { action: 'load', name, files: [...files, ...labels] }).catch((error: unknown) => {
+      const task = kTasks[readJson(files, kAdapterConfig)?.['task_type'] as string];
+      if (error instanceof ModelFormatError && task) error.message += `; by its task_type, this adapter is for ${task}`;
+      throw error;
+    });
   });
+}
+
+/** What to add to the error of a load: a folder may hold an adapter in place of a model. */
+export async function hintOf(model: ModelSpecifier, options: SourceOptions): Promise<string> {
+  const source = openModel(model, options);
+  if (source.phase === 'download') return '';
+  const [config] = await loadFrom(source, {}, (from, progress, signal) => readOptional(from, kAdapterConfig, progress, signal));
+  const task = config && kTasks[readJson([config], kAdapterConfig)?.['task_type'] as string];
+  const what = task ? `, for ${task}` : '';
+  return config ? `; there is an adapter${what}: load its base model, and this with the option 'adapter'` : '';
 }
 
 /** Makes an adapter active: calls use it unless they name another. null: none, as by disable_adapters(). */

@@ -1,6 +1,6 @@
 // Loads a model on this thread or in workers. What only workers need is loaded with the first of them.
 import { env } from '../core/env.js';
-import { describe, InputError } from '../core/errors.js';
+import { describe, InputError, ModelFormatError } from '../core/errors.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import type { LoadedHead } from '../host/seam.js';
 import type { ModelSpecifier } from '../source/types.js';
@@ -43,9 +43,15 @@ export async function loadEngine(
   const rest = { ...(threads && { threads }), ...set, ...(weights_at && { weights_at }) };
   const count = toCount(where, worker);
   const adapts = !!(adapter ?? adapters);
-  const engine = await (count === 0
-    ? Engine.load(where, model, rest, head, undefined, undefined, adapts, idsOnly)
-    : (await import('./remote_engine.js')).RemoteEngine.load(where, model, count, rest, head, undefined, adapts, idsOnly));
-  if (adapts) await (await import('./adapters.js')).loadAdapters(where, engine, options);
+  const ofAdapters = () => import('./adapters.js');
+  const engine = await (
+    count === 0
+      ? Engine.load(where, model, rest, head, undefined, undefined, adapts, idsOnly)
+      : (await import('./remote_engine.js')).RemoteEngine.load(where, model, count, rest, head, undefined, adapts, idsOnly)
+  ).catch(async (error) => {
+    if (model && error instanceof ModelFormatError) error.message += await (await ofAdapters()).hintOf(model, rest).catch(() => '');
+    throw error;
+  });
+  if (adapts) await (await ofAdapters()).loadAdapters(where, engine, options);
   return engine;
 }

@@ -208,10 +208,21 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
       `pipeline: '${task}' needs a model: the bundled one supports only 'feature-extraction' and 'sentiment-analysis'${hint}`,
     );
   }
-  const engine = await loadEngine('pipeline', model, options, head).catch((error) => {
-    if (error instanceof UnsupportedError || error instanceof ModelFormatError) error.message += hint;
+  const name = kAliases[task] ?? task;
+  const { adapter, adapters } = options;
+  const ofVectors = async () => (name === 'text-classification' ? import('./vector_classification.js') : undefined);
+  let classifiers = (adapter ?? adapters) ? await (await ofVectors())?.classifiersOf(options) : undefined;
+  const engine = await loadEngine('pipeline', model, options, classifiers ? 'none' : head).catch(async (error) => {
+    if (!(error instanceof UnsupportedError || error instanceof ModelFormatError)) throw error;
+    classifiers = !classifiers && model ? await (await ofVectors())?.classifierOf(model, options) : undefined;
+    if (classifiers) return loadEngine('pipeline', model, options);
+    error.message += hint;
     throw error;
   });
+  if (classifiers) {
+    const { vectorClassification } = (await ofVectors())!;
+    return asLoaded(engine, await withTokenizer(engine, vectorClassification(engine, classifiers, embed)), { task: name });
+  }
   const pipe = async (...args: unknown[]) => {
     const active = engine.adapters?.active; // when the call begins
     const { items, options: prepared, signal, onPiece, stopped, finish } = await prepare(args, engine);
@@ -219,7 +230,7 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
     const results = engine.run(task, items, { ...own, adapter: own.adapter ?? active }, signal, onPiece);
     return finish(await (stopped ? results.catch(stopped) : results));
   };
-  return asLoaded(engine, await withTokenizer(engine, pipe), { task: kAliases[task] ?? task, ...extend?.(pipe) });
+  return asLoaded(engine, await withTokenizer(engine, pipe), { task: name, ...extend?.(pipe) });
 }
 
 /**
