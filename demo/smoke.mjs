@@ -57,6 +57,7 @@ async function onStaticHost(browser, { url, asked }) {
   await check('the matrix to take along', () => compare.picture(page));
   await check('a link brings the sentences and the query along', () => compare.link(page));
   await check('nothing on the console, no violation of the policy', () => expect('messages', said, []));
+  await check('a link with a model on another host is asked about before that is requested', () => compare.otherHost(browser, url));
   await check('a model that is not there: plain words, the error of the library, and the model before it stays', () =>
     compare.noSuchModel(page),
   );

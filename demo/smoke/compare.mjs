@@ -1,7 +1,9 @@
 // The panel Compare, and the choice of a model.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { linked, saved } from './pictures.mjs';
-import { expect, kModel } from './support.mjs';
+import { accessible, becomes, expect, kModel, open } from './support.mjs';
 
 const kGguf = fileURLToPath(new URL('../../models/default/wattn-default.gguf', import.meta.url));
 
@@ -140,6 +142,46 @@ const choose = async (page) => {
 };
 const closed = (page) => page.waitForFunction(() => document.querySelector('.model-dialog[open]') === null);
 const name = (page) => page.locator('#model-title').innerText();
+
+/** A link that names a model on another host: nothing is requested there before the visitor says so. */
+export async function otherHost(browser, url) {
+  const { page, said, close } = await open(browser, url);
+  const asked = [];
+  await page.route('https://models.example/**', (route) => {
+    const file = new URL(route.request().url()).pathname.slice('/tiny/'.length);
+    asked.push(file);
+    const headers = { 'access-control-allow-origin': '*' };
+    if (!existsSync(join(kModel, file))) return route.fulfill({ status: 404, headers, body: 'none' });
+    return route.fulfill({ headers, body: readFileSync(join(kModel, file)) });
+  });
+  const arrive = async () => {
+    await page.goto('about:blank');
+    await page.goto(`${url}#compare?model=${encodeURIComponent('https://models.example/tiny/')}`);
+    await page.getByRole('heading', { name: 'Load a model from models.example?' }).waitFor();
+    await matrixShown(page); // of the default model
+  };
+  const before = async () => expect('requests', asked, []);
+  await arrive();
+  await accessible(page);
+  await before();
+  await page.getByRole('button', { name: 'Keep the default model' }).click();
+  await closed(page);
+  await arrive();
+  await page.keyboard.press('Escape');
+  await closed(page);
+  await before();
+  const kept = await name(page);
+  await arrive();
+  await page.getByRole('button', { name: 'Load from models.example' }).click();
+  await becomes('the model', () => name(page), 'https://models.example/tiny/');
+  if (kept === (await name(page)) || !asked.includes('config.json')) throw new Error(`asked for ${asked.join(', ')}`);
+  expect(
+    'messages',
+    said.filter((line) => !line.includes('models.example')),
+    [],
+  ); // a browser shows each 404
+  await close();
+}
 
 export async function noSuchModel(page) {
   const before = [await name(page), await cellTexts(page)];

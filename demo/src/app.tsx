@@ -1,5 +1,6 @@
 // The page's shell: what is above and below the panels, and which of them are there.
 import { useEffect } from 'preact/hooks';
+import { HostDialog } from './model/host_dialog.js';
 import { ModelButton } from './model/model_button.js';
 import { useModel, type ModelState, type ReadyModel } from './model/use_model.js';
 import { keepForOffline } from './offline.js';
@@ -44,6 +45,7 @@ export function App() {
         <Tabs {...(state.ready && { model: state.ready })} />
       </main>
       <Footer ready={state.ready} />
+      <HostDialog control={control} />
       <p class="visually-hidden" role="status">
         {announce(state)}
       </p>

@@ -1,5 +1,5 @@
 // The one model of the page, and the one that is on its way. A model stays until the next is ready.
-import { AbortError, pipeline, type FeatureExtractionPipeline, type ModelSpecifier, type ProgressInfo } from 'wattn';
+import { AbortError, env, pipeline, type FeatureExtractionPipeline, type ModelSpecifier, type ProgressInfo } from 'wattn';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { readAddress } from '../ui/address.js';
 import { setAddressModel } from '../ui/kept.js';
@@ -22,6 +22,8 @@ export interface ModelState {
   ready?: ReadyModel;
   /** What is being loaded beside it. */
   loading?: { name: string; progress?: LoadProgress };
+  /** The model of a link, on a host that nobody here has chosen. */
+  asking?: { model: string; host: string };
   /** Why the last one could not be loaded. */
   error?: Error;
   cancelled?: boolean;
@@ -32,6 +34,8 @@ export interface ModelControl {
   /** null: the model in the package. */
   load(model: ModelSpecifier | null, name: string): void;
   cancel(): void;
+  /** Whether to load the model that is asked about. */
+  answer(load: boolean): void;
   /** Shows an error of choosing a model, such as a folder that could not be read. */
   fail(error: Error): void;
   /** Forgets the last error. */
@@ -53,6 +57,14 @@ let lastSerial = 0;
 const absolute = (model: ModelSpecifier | null): ModelSpecifier | null =>
   typeof model === 'string' && /^\.{0,2}\//.test(model) ? new URL(model, document.baseURI).href : model;
 
+/** The host that a link's model would be requested from, unless it is this page's or the hub's. */
+function otherHost(model: string): string | undefined {
+  const place = absolute(model) as string;
+  if (!/^https?:/i.test(place) || !URL.canParse(place)) return undefined;
+  const { host, origin } = new URL(place);
+  return [location.origin, new URL(env.remoteHost).origin].includes(origin) ? undefined : host;
+}
+
 export function useModel(): ModelControl {
   const [state, setState] = useState<ModelState>({});
   const controller = useRef<AbortController | undefined>(undefined);
@@ -63,7 +75,7 @@ export function useModel(): ModelControl {
     const { signal } = (controller.current = new AbortController());
     const isLast = () => controller.current?.signal === signal;
     const show = (change: Omit<ModelState, 'ready'>) =>
-      isLast() && setState(({ ready }) => ({ ...(ready && { ready }), ...change }));
+      isLast() && setState(({ ready, asking }) => ({ ...(ready && { ready }), ...(asking && { asking }), ...change }));
     show({ loading: { name } });
     const start = performance.now();
     try {
@@ -72,7 +84,8 @@ export function useModel(): ModelControl {
         progress_callback: (info) => info.status === 'progress' && show({ loading: { name, progress: info } }),
       });
       if (!isLast()) return void embed.dispose();
-      setState({ ready: { serial: ++lastSerial, name, embed, source: model, loadMs: performance.now() - start } });
+      const ready = { serial: ++lastSerial, name, embed, source: model, loadMs: performance.now() - start };
+      setState(({ asking }) => ({ ...(asking && { asking }), ready }));
       setAddressModel(typeof chosen === 'string' && chosen !== servedModel()?.url ? chosen : undefined);
     } catch (error) {
       show(error instanceof AbortError ? { cancelled: true } : { error: error as Error });
@@ -82,7 +95,9 @@ export function useModel(): ModelControl {
   useEffect(() => {
     const asked = readAddress().params.get('model');
     const served = servedModel();
-    if (asked) void load(asked, asked);
+    const host = asked ? otherHost(asked) : undefined;
+    if (asked && host) setState({ asking: { model: asked, host } });
+    if (asked && !host) void load(asked, asked);
     else void load(served?.url ?? null, served?.name ?? kBundled);
     return () => controller.current?.abort();
   }, []);
@@ -94,7 +109,11 @@ export function useModel(): ModelControl {
     state,
     load,
     cancel: () => controller.current?.abort(),
-    fail: (error) => setState(({ ready }) => ({ ...(ready && { ready }), error })),
-    forget: () => setState(({ ready, loading }) => ({ ...(ready && { ready }), ...(loading && { loading }) })),
+    answer: (wanted) => {
+      setState(({ asking: _asked, ...rest }) => rest);
+      if (wanted && state.asking) void load(state.asking.model, state.asking.model);
+    },
+    fail: (error) => setState(({ ready, asking }) => ({ ...(ready && { ready }), ...(asking && { asking }), error })),
+    forget: () => setState(({ error: _error, cancelled: _cancelled, ...rest }) => rest),
   };
 }
