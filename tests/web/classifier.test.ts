@@ -1,3 +1,4 @@
+import { makeReport } from '../../web/vectors/classifier/report.js';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Classifier, pipeline, Tensor, type ClassifierProgress, type Embedder, type TextClassifier } from 'wattn';
@@ -159,6 +160,17 @@ describe('Classifier', () => {
     expect(again.report).toEqual(mlp.report);
   });
 
+  it('reports precision, recall and F1 of each label', async () => {
+    const logits = Float32Array.of(2, 0, 0, 2, 0, 2, 0, 2);
+    const judged = { logits, labels: Int32Array.of(0, 0, 1, 1) };
+    const { labels, macro_f1 } = await makeReport(judged, { names: ['a', 'b'], temperature: 1, folds: 0 }, async () => {});
+    expect(labels).toEqual([
+      { label: 'a', precision: 1, recall: 0.5, f1: 2 / 3, support: 2 },
+      { label: 'b', precision: 2 / 3, recall: 1, f1: 0.8, support: 2 },
+    ]);
+    expect(macro_f1).toBeCloseTo((2 / 3 + 0.8) / 2, 12);
+  });
+
   it('is saved and loaded with all its bits', async () => {
     const { vectors, labels } = someBlobs(60, 5, 3);
     for (const kind of ['logistic', 'mlp'] as const) {
@@ -174,10 +186,14 @@ describe('Classifier', () => {
           'ModelFormatError',
         );
       }
-      const about = JSON.parse(new TextDecoder().decode(files['classifier.json']));
+      // Without its hash, as older versions wrote it: then its fields are all there is to check.
+      const { sha256: _sha256, ...about } = JSON.parse(new TextDecoder().decode(files['classifier.json']));
       const changes = [
         { dim: 6 },
         { labels: ['a'] },
+        { labels: [1, 2, 3] },
+        { labels: ['a', 'b', null] },
+        { labels: 'abc' },
         { kind: 'x' },
         { sizes: [3, 3, 3] },
         { temperature: 0 },
@@ -187,7 +203,10 @@ describe('Classifier', () => {
       ];
       for (const change of changes) {
         const json = new TextEncoder().encode(JSON.stringify({ ...about, ...change }));
-        await expectError(Classifier.load(none, { ...files, 'classifier.json': json }), 'ModelFormatError');
+        const [field] = Object.keys(change);
+        const where =
+          field === 'dim' ? /classifier\.safetensors: tensor '0\.weight'/ : new RegExp(`classifier\\.json: ${field}: expected`);
+        await expectError(Classifier.load(none, { ...files, 'classifier.json': json }), 'ModelFormatError', where);
       }
       await expectError(
         Classifier.load(none, { 'model_head.pkl': new Uint8Array([128]), 'config.json': new Uint8Array() }),

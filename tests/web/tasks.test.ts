@@ -214,6 +214,20 @@ describe('token-classification', () => {
 });
 
 describe('question-answering', () => {
+  it('gives the probability of no answer by [CLS]', async () => {
+    const answer = await pipeline('question-answering', headFiles('answer'));
+    const options = { handle_impossible_answer: true, top_k: 9 };
+    const answers = (await answer({ question: 'what is here?', context: 'boat' }, options)) as { answer: string; score: number }[];
+    // Of two allowed tokens, the probabilities of each as the start and as the end add up to 1, so both products together are at most 1.
+    const [none, one] = ['', 'boat'].map((text) => answers.find((each) => each.answer === text)?.score as number) as [
+      number,
+      number,
+    ];
+    expect(none).toBeGreaterThan(0.01);
+    expect(Math.sqrt(none) + Math.sqrt(one)).toBeLessThanOrEqual(1 + 1e-6); // by Cauchy and Schwarz
+    await answer.dispose();
+  });
+
   it('equals Python on short and long contexts', async () => {
     const answer = await pipeline('question-answering', headFiles('answer'));
     for (const { question, context, options, ...one } of readJson('tasks', 'answers.json').cases) {
