@@ -30,26 +30,20 @@ function expected(rule: Rule, value: unknown): string | undefined {
     }
     case 'any':
       return undefined;
-    case 'number':
-      return outside('[-Infinity,Infinity]', value);
-    case 'string':
-    case 'boolean':
-    case 'function':
-      return typeof value === rule ? undefined : `a ${rule}`;
     default:
-      return outside(rule, value);
+      if (/\W/.test(rule)) return outside(rule as Range, value);
+      return typeof value === rule && !Number.isNaN(value) ? undefined : `a ${rule}`;
   }
 }
 
 function outside(range: Range, value: unknown): string | undefined {
   const [low, high] = range.slice(1, -1).split(',').map(Number) as [number, number];
-  const [isOpen, endsOpen] = [range.startsWith('('), range.endsWith(')')];
-  const number = value as number;
-  const fits = typeof value === 'number' && (isOpen ? number > low : number >= low) && (endsOpen ? number < high : number <= high);
-  if (fits) return undefined;
-  if (low === -Infinity) return isOpen ? 'a finite number' : 'a number';
-  const from = isOpen ? `above ${low}` : `from ${low}`;
-  return `a number ${from}${high < Infinity ? ` to ${endsOpen ? 'below ' : ''}${high}` : isOpen ? '' : ' on'}`;
+  const [opens, closes] = [range[0] === '(', range.endsWith(')')];
+  const number = typeof value === 'number' ? value : NaN;
+  if ((opens ? number > low : number >= low) && (closes ? number < high : number <= high)) return undefined;
+  if (low === -Infinity) return 'a finite number';
+  const from = opens ? `above ${low}` : `from ${low}`;
+  return `a number ${from}${high < Infinity ? ` to ${closes ? 'below ' : ''}${high}` : opens ? '' : ' on'}`;
 }
 
 /** Edits (Levenshtein) that turn one name into the other. */

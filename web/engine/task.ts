@@ -4,7 +4,8 @@ import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import type { LoadedHead, SeamModel, SeamPredictOptions } from '../host/seam.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { NamedBytes } from '../source/model_files.js';
-import type { TaskTextOptions } from './types.js';
+import type { ModelSpecifier } from '../source/types.js';
+import type { EmbedOptions, ModelOptions, TaskTextOptions } from './types.js';
 
 /** New tokens of a prompt and the text that they complete, from tasks that generate. Either may be empty. */
 export interface Piece {
@@ -44,10 +45,23 @@ export interface Call<Item, Options, Result> {
   finish(results: Result[]): unknown;
 }
 
+export type EmbedWith<E> = (engine: E, texts: string[], options: EmbedOptions) => Promise<unknown>;
+export interface Opened<E> {
+  engine: E;
+  call?: ((...args: unknown[]) => Promise<unknown>) | undefined;
+}
+
 export interface Task<Item = any, Options = any, Result = any> {
   head: LoadedHead;
   /** What a model without this head does in its place, for the error of loading one. */
   instead?: string;
+  /** Loads the model where a head is not all that may answer. load: with this head, by default the task's. call: in place of prepare and run. */
+  open?<E>(
+    load: (head?: LoadedHead) => Promise<E>,
+    model: ModelSpecifier | null | undefined,
+    options: ModelOptions,
+    embed: EmbedWith<E>,
+  ): Promise<Opened<E>>;
   /** engine: for its files only; it may be in a worker. */
   prepare(
     args: readonly unknown[],

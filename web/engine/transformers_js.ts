@@ -1,6 +1,7 @@
 // Options for loading under the names of transformers.js. Loaded with the first call that has one.
+import { describe, InputError } from '../core/errors.js';
 import { warnOnce } from '../core/warn.js';
-import { checkInside } from '../source/inside.js';
+import { isInside } from '../source/inside.js';
 import type { WeightsAt } from '../source/weights_at.js';
 import type { Dtype, LoadOptions } from './types.js';
 
@@ -48,7 +49,10 @@ export function toLoadOptions(where: string, given: object): LoadOptions {
   const asked = dtype !== undefined && dtype !== null ? dtype : quantized === true ? 'quantized' : undefined;
   const dtype_asked =
     asked === undefined || asked === chosen ? undefined : typeof asked === 'string' ? asked : JSON.stringify(asked);
-  const path = (name: string, value: unknown) => checkInside(`${where}: option '${name}'`, value);
+  const path = (name: string, value: unknown): string => {
+    if (typeof value === 'string' && isInside(value)) return value;
+    throw new InputError(`${where}: option '${name}': expected a path inside the model, found ${describe(value)}`);
+  };
   const at: WeightsAt = {
     ...(dtype_asked && { dtype_asked }),
     // 'onnx' is where their files are beside the original weights.

@@ -4,7 +4,7 @@ import { plainCallback } from '../core/callback.js';
 import { ModelFormatError } from '../core/errors.js';
 import { parseJson } from '../core/json.js';
 import { htmlError, looksLikeHtml } from './fetch_source.js';
-import { isInside } from './inside.js';
+import { insideModel } from './inside.js';
 import type { ModelSource, OpenFile } from './source.js';
 import { allInOrder, Breather } from '../core/signal.js';
 import { concat } from '../core/texts.js';
@@ -199,8 +199,7 @@ export async function readOptional(
 /** The folder of a module without '/' at its end; the root is ''. file: the one that names it. */
 export function modulePath(file: string, path: unknown): string {
   const folder = String(path ?? '').replace(/^\.\/|^\.$|\/+$/g, '');
-  if (folder === '' || isInside(folder)) return folder;
-  throw new ModelFormatError(`${file}: expected a path inside the model, found '${folder}'`);
+  return folder && insideModel(folder, `${file}: `);
 }
 
 /** The config.json of each Pooling, Dense and LayerNorm module in modules.json. The engine reports errors in modules.json itself. */

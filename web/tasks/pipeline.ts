@@ -1,4 +1,5 @@
 import { Engine, type AnyEngine } from '../engine/engine.js';
+import type { Opened } from '../engine/task.js';
 import { asLoaded } from '../engine/loaded.js';
 import { loadEngine } from '../engine/load_engine.js';
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
@@ -201,29 +202,22 @@ async function featureExtraction(engine: AnyEngine): Promise<FeatureExtractionPi
 }
 
 async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined | null, options: ModelOptions) {
-  const { head, prepare, extend, instead } = await loadTask(task);
+  const { head, prepare, extend, instead, open } = await loadTask(task);
+  const name = kAliases[task] ?? task;
   const hint = instead === undefined ? '' : `; ${instead}`;
-  if ((model === undefined || model === null) && (kAliases[task] ?? task) !== 'text-classification') {
+  if ((model === undefined || model === null) && name !== 'text-classification') {
     throw new UnsupportedError(
       `pipeline: '${task}' needs a model: the bundled one supports only 'feature-extraction' and 'sentiment-analysis'${hint}`,
     );
   }
-  const name = kAliases[task] ?? task;
-  const { adapter, adapters } = options;
-  const ofVectors = async () => (name === 'text-classification' ? import('./vector_classification.js') : undefined);
-  let classifiers = (adapter ?? adapters) ? await (await ofVectors())?.classifiersOf(options) : undefined;
-  const engine = await loadEngine('pipeline', model, options, classifiers ? 'none' : head).catch(async (error) => {
-    if (!(error instanceof UnsupportedError || error instanceof ModelFormatError)) throw error;
-    classifiers = !classifiers && model ? await (await ofVectors())?.classifierOf(model, options) : undefined;
-    if (classifiers) return loadEngine('pipeline', model, options);
-    error.message += hint;
+  const load = (wanted = head) => loadEngine('pipeline', model, options, wanted);
+  const opening: Promise<Opened<AnyEngine>> = open ? open(load, model, options, embed) : load().then((engine) => ({ engine }));
+  const { engine, call } = await opening.catch((error) => {
+    if (error instanceof UnsupportedError || error instanceof ModelFormatError) error.message += hint;
     throw error;
   });
-  if (classifiers) {
-    const { vectorClassification } = (await ofVectors())!;
-    return asLoaded(engine, await withTokenizer(engine, vectorClassification(engine, classifiers, embed)), { task: name });
-  }
   const pipe = async (...args: unknown[]) => {
+    if (call) return call(...args);
     const active = engine.adapters?.active; // when the call begins
     const { items, options: prepared, signal, onPiece, stopped, finish } = await prepare(args, engine);
     const own = ownCopy(prepared);

@@ -1,5 +1,5 @@
 // The logits of the model's head for texts, in as many calls as needed.
-import { InputError } from '../core/errors.js';
+import { describe, InputError } from '../core/errors.js';
 import type { PredictAnswer, SeamPredictOptions } from '../host/seam.js';
 import { joinTexts } from '../core/texts.js';
 import { toFlags } from '../host/text_calls.js';
@@ -9,6 +9,15 @@ import type { Context, TaskEngine } from '../engine/task.js';
 export interface Input {
   text: string;
   text_pair?: string | undefined;
+}
+
+/** An argument of a classification. */
+export function toInput(where: string, value: unknown, index: number): Input {
+  if (typeof value === 'string') return { text: value };
+  const { text, text_pair } = (value ?? {}) as Partial<Input>;
+  // As in Python, an empty second text is none.
+  if (typeof text === 'string' && typeof text_pair === 'string') return text_pair === '' ? { text } : { text, text_pair };
+  throw new InputError(`${where}: expected a string or { text, text_pair } at index ${index}, found ${describe(value)}`);
 }
 
 /** The result for a text, or for one window of it. */

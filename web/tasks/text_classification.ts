@@ -1,13 +1,14 @@
 // text-classification: labels of texts or of pairs of texts.
 import { withFacts } from '../core/facts.js';
-import { describe, InputError, ModelFormatError } from '../core/errors.js';
+import { ModelFormatError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
-import type { ClassificationFunction, TextClassificationOptions, TextPair } from './task_types.js';
+import type { ClassificationFunction, TextClassificationOptions } from './task_types.js';
 import type { LabelScore } from '../vectors/types.js';
 import { readConfig, readLabels, type Config } from './labels.js';
-import { factsOf, judgedWindow, predict, type Facts, type Input } from './predict.js';
+import { factsOf, judgedWindow, predict, toInput, type Facts, type Input } from './predict.js';
 import { sigmoid, softmax, topIndices } from '../core/scores.js';
-import { takeOptions, takeTopK, toSeamOptions, type Task, type TextOptions } from '../engine/task.js';
+import type { AnyEngine } from '../engine/engine.js';
+import { takeOptions, takeTopK, toSeamOptions, type EmbedWith, type Task, type TextOptions } from '../engine/task.js';
 
 const kFunctions = ['softmax', 'sigmoid', 'none'] as const;
 const kProblems = ['regression', 'single_label_classification', 'multi_label_classification'];
@@ -21,14 +22,6 @@ interface Options extends TextOptions {
 interface Result extends Facts {
   labels: LabelScore[];
   tokens: number;
-}
-
-export function toInput(where: string, value: unknown, index: number): Input {
-  if (typeof value === 'string') return { text: value };
-  const { text, text_pair } = (value ?? {}) as Partial<TextPair>;
-  // As in Python, an empty second text is none.
-  if (typeof text === 'string' && typeof text_pair === 'string') return text_pair === '' ? { text } : { text, text_pair };
-  throw new InputError(`${where}: expected a string or { text, text_pair } at index ${index}, found ${describe(value)}`);
 }
 
 /** The default of Python's pipeline. */
@@ -51,6 +44,24 @@ export function toScores(logits: Float32Array, apply: ClassificationFunction): F
 
 export const textClassification: Task<Input, Options, Result> = {
   head: 'sequence',
+
+  // A model or an adapter without a head may have a classifier on its vectors beside it.
+  async open(load, model, options, embed) {
+    const ofVectors = () => import('./vector_classification.js');
+    const { adapter, adapters } = options;
+    let classifiers = (adapter ?? adapters) ? await (await ofVectors()).classifiersOf(options) : undefined;
+    const engine = await load(classifiers && 'none').catch(async (error: unknown) => {
+      const lacksHead = error instanceof UnsupportedError || error instanceof ModelFormatError;
+      classifiers = lacksHead && !classifiers && model ? await (await ofVectors()).classifierOf(model, options) : undefined;
+      if (!classifiers) throw error;
+      return load('none');
+    });
+    return {
+      engine,
+      call:
+        classifiers && (await ofVectors()).vectorClassification(engine as AnyEngine, classifiers, embed as EmbedWith<AnyEngine>),
+    };
+  },
 
   prepare([inputs, given]) {
     const where = 'text-classification';

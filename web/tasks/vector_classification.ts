@@ -4,7 +4,7 @@ import { describe, InputError, ModelFormatError } from '../core/errors.js';
 import { withFacts } from '../core/facts.js';
 import type { Rules } from '../core/options.js';
 import type { AnyEngine } from '../engine/engine.js';
-import { takeOptions, takeTopK, type TextOptions } from '../engine/task.js';
+import { takeOptions, takeTopK, type EmbedWith, type TextOptions } from '../engine/task.js';
 import type { EmbedOptions, ModelOptions } from '../engine/types.js';
 import { loadFrom } from '../source/load_from.js';
 import { missingFile, readJson, readOptional } from '../source/model_files.js';
@@ -16,7 +16,7 @@ import type { Fitted } from '../vectors/classifier/network.js';
 import { makeTextClassifier } from '../vectors/classifier/text_classifier.js';
 import type { Embeddings } from '../vectors/types.js';
 import type { TextClassificationOptions } from './task_types.js';
-import { toInput } from './text_classification.js';
+import { toInput } from './predict.js';
 
 /** By the names of adapters; that of a whole model by ''. */
 export type Classifiers = ReadonlyMap<string, Fitted>;
@@ -70,12 +70,10 @@ export async function classifierOf(model: ModelSpecifier, options: ModelOptions)
   return fitted && new Map([['', fitted]]);
 }
 
-type Embed = (engine: AnyEngine, texts: string[], options: EmbedOptions) => Promise<unknown>;
-
 const kRules: Rules = { top_k: 'any', topk: 'any', function_to_apply: ['softmax'] };
 
 /** The call of the pipeline; its arguments and results are those of text_classification.ts. */
-export function vectorClassification(engine: AnyEngine, classifiers: Classifiers, embed: Embed) {
+export function vectorClassification(engine: AnyEngine, classifiers: Classifiers, embed: EmbedWith<AnyEngine>) {
   const where = 'text-classification';
   const fittedFor = (adapter: string | false): Fitted => {
     const isMerged = engine.adapters?.held.size === 0;
