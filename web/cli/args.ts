@@ -316,7 +316,8 @@ ${kModelHelp}${kComputeHelp}  --out DIR             the folder to write
 `,
   train: `Usage: wattn train --task TASK --model MODEL --data FILE --out DIR [options]
 
-Fine-tunes a model. On a terminal one line shows the loss and the time left; otherwise each update writes {"step": .., "loss": ..,
+Fine-tunes a model. What it learns of labels, wattn classify applies: with --model MODEL --adapter DIR, or --model DIR after another --method than
+lora. On a terminal one line shows the loss and the time left; otherwise each update writes {"step": .., "loss": ..,
 "seconds_left": ..} and more to standard output. The last line, {"out": .., "files": [..]}, is always written.
 
 Rows of FILE (.jsonl; .csv and .tsv by their header): text, label, maybe text_pair; anchor, positive, maybe negative; sentence1, sentence2, score;
