@@ -18,6 +18,7 @@ export class Progress<Report, Result = void> implements AsyncIterable<Report>, P
   private goOn: (() => void) | undefined;
   private isOver = false;
   private isWatched = false;
+  private reports: AsyncGenerator<Report, void> | undefined;
 
   constructor(run: (report: ReportTo<Report>, signal: AbortSignal) => Promise<Result>, outer?: AbortSignalLike) {
     const { controller } = this;
@@ -64,7 +65,12 @@ export class Progress<Report, Result = void> implements AsyncIterable<Report>, P
     this.controller.abort(new Error('cancelled'));
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Report> {
+  /** The next report, as of a generator. */
+  next(): Promise<IteratorResult<Report, void>> {
+    return (this.reports ??= this[Symbol.asyncIterator]()).next();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Report, void> {
     this.isWatched = this.isLooping = true;
     let ended = false;
     try {

@@ -10,7 +10,8 @@
 //     32 bytes SHA-256 of the newest write, see `SegmentPlace`; zeros: no write
 //     32 bytes SHA-256 of the 64 bytes before it
 import { UnsupportedError } from '../core/errors.js';
-import { Damage, digest, fromHex, toHex } from './segments.js';
+import { sha256Of } from '../source/sha256.js';
+import { Damage, fromHex, toHex } from './segments.js';
 import type { SegmentStore } from './stores.js';
 
 export interface Head {
@@ -38,12 +39,12 @@ export async function encodeHead({ index, deleted, writes, tip }: Head): Promise
   out.set(fromHex(index), 16);
   view.setUint32(24, writes, true);
   out.set(fromHex(tip), 32);
-  out.set(fromHex(await digest(out.subarray(0, kHashed))), kHashed);
+  out.set(fromHex(await sha256Of(out.subarray(0, kHashed))), kHashed);
   return out;
 }
 
 async function decodeHead(where: string, bytes: Uint8Array): Promise<Head | undefined> {
-  if (bytes.length !== kBytes || (await digest(bytes.subarray(0, kHashed))) !== toHex(bytes.subarray(kHashed))) return undefined;
+  if (bytes.length !== kBytes || (await sha256Of(bytes.subarray(0, kHashed))) !== toHex(bytes.subarray(kHashed))) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const version = view.getUint32(8, true);
   if (version > kVersion) {

@@ -13,7 +13,7 @@
 import { ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { Breather } from '../core/signal.js';
 import { concat } from '../core/texts.js';
-import { Sha256 } from '../source/sha256.js';
+import { sha256Of } from '../source/sha256.js';
 import type { IndexDocument, IndexPrecision } from './types.js';
 
 /** The model that made vectors, and how to know it again: the vector of one sentence, in bytes from -127 to 127. */
@@ -84,22 +84,13 @@ const kNewline = 10;
 const [kOpening, kClosing] = ['[', ']'].map((bracket) => new TextEncoder().encode(bracket)) as [Uint8Array, Uint8Array];
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** SHA-256 in hexadecimal. */
-export async function digest(bytes: Uint8Array): Promise<string> {
-  const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
-  if (subtle) return toHex(new Uint8Array(await subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)));
-  const hash = new Sha256(); // a page that is not served securely
-  hash.update(bytes);
-  return hash.hex();
-}
-
 export const toHex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 export const fromHex = (hex: string): Uint8Array => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 
 async function hashesOf(body: Uint8Array, breather: Breather): Promise<string[]> {
   const blocks: string[] = [];
   for (let at = 0; at < body.length; at += kBlockBytes) {
-    blocks.push(await digest(body.subarray(at, at + kBlockBytes)));
+    blocks.push(await sha256Of(body.subarray(at, at + kBlockBytes)));
     await breather.breathe(undefined);
   }
   return blocks;
@@ -155,7 +146,7 @@ function beginning(headBytes: number): Uint8Array {
   return out;
 }
 
-const hashOfHead = (json: Uint8Array) => digest(concat(Uint8Array, [beginning(json.length), json]));
+const hashOfHead = (json: Uint8Array) => sha256Of(concat(Uint8Array, [beginning(json.length), json]));
 
 /** Why bytes are no segment. */
 export class Damage extends Error {
@@ -280,7 +271,7 @@ async function decodeNow(bytes: Uint8Array, view: DataView, breather: Breather):
   const body = bytes.subarray(begin, end);
   for (let i = 0; i < head.blocks.length; ++i) {
     const block = body.subarray(i * kBlockBytes, (i + 1) * kBlockBytes);
-    if ((await digest(block)) !== head.blocks[i]) throw new Damage(`its SHA-256 is another one (block ${i})`);
+    if ((await sha256Of(block)) !== head.blocks[i]) throw new Damage(`its SHA-256 is another one (block ${i})`);
     await breather.breathe(undefined);
   }
   const all: unknown[] = [];
@@ -309,7 +300,7 @@ async function decodeOld(bytes: Uint8Array, view: DataView): Promise<DecodedSegm
   if (bytes.length < end) throw cut(bytes);
   const body = bytes.subarray(kOldHeadBytes, end);
   const hash = toHex(bytes.subarray(24, kOldHeadBytes));
-  if (view.getUint32(20, true) !== 0 || (await digest(body)) !== hash) throw new Damage('its SHA-256 is another one');
+  if (view.getUint32(20, true) !== 0 || (await sha256Of(body)) !== hash) throw new Damage('its SHA-256 is another one');
   const head = parsed(body.subarray(0, json));
   const { model, documents, deleted } = (isObject(head) ? head : {}) as Segment;
   return { ...checked({ model, documents, deleted, vectors: body.subarray(json) }), tip: '', version: 1, end };
@@ -366,7 +357,7 @@ export async function salvageSegment(
     const { head, begin } = await readHead(bytes, view);
     const body = bytes.subarray(begin, begin + head.lines + head.vectors);
     const right = await Promise.all(
-      head.blocks.map(async (block, i) => (await digest(body.subarray(i * kBlockBytes, (i + 1) * kBlockBytes))) === block),
+      head.blocks.map(async (block, i) => (await sha256Of(body.subarray(i * kBlockBytes, (i + 1) * kBlockBytes))) === block),
     );
     const sound = (from: number, to: number) => {
       for (let i = Math.floor(from / kBlockBytes); i * kBlockBytes < to; ++i) if (!right[i]) return false;

@@ -352,7 +352,8 @@ export class Trainer {
    * weights are then as before the update).
    */
   fit(rows: readonly TrainingRow[], options: FitOptions = {}): Progress<TrainingReport, TrainingReport | undefined> {
-    return new Progress((report, signal) => this.fitAll(rows, readOptions('trainer.fit', options, kFitRules), report, signal));
+    const own = readOptions('trainer.fit', options, kFitRules);
+    return new Progress((report, signal) => this.fitAll(rows, own, report, signal));
   }
 
   /** ended: the loop that watches was left. */
