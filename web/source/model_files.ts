@@ -199,7 +199,7 @@ export async function readOptional(
 /** The folder of a module without '/' at its end; the root is ''. file: the one that names it. */
 export function modulePath(file: string, path: unknown): string {
   const folder = String(path ?? '').replace(/^\.\/|^\.$|\/+$/g, '');
-  return folder && insideModel(folder, `${file}: `);
+  return insideModel(folder, `${file}: `);
 }
 
 /** The config.json of each Pooling, Dense and LayerNorm module in modules.json. The engine reports errors in modules.json itself. */
