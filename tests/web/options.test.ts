@@ -353,7 +353,7 @@ describe('unknown options', () => {
 
   it('refuse NaN where a number is asked for', async () => {
     const { message } = await failure(() => all.index.search('a', { weights: { words: NaN } }));
-    expect(message).toBe("Index.search: option 'weights': option 'words': expected a number, found NaN");
+    expect(message).toBe("Index.search: option 'weights': option 'words': expected a finite number, found NaN");
   });
 
   // A model that got a number in place of a text could not go on.

@@ -38,8 +38,8 @@ export class Progress<Report, Result = void> implements AsyncIterable<Report>, P
         this.wake?.();
       }
     })();
-    // A failure that nobody looks at is reported by the engine, as that of any promise.
-    this.work.catch((error: unknown) => void (this.isWatched || Promise.reject(error)));
+    // A failure that nobody looks at is reported by the engine, as that of any promise. One that comes at once is older than an `await` of it.
+    this.work.catch((error: unknown) => setTimeout(() => void (this.isWatched || Promise.reject(error))));
   }
 
   then<A = Result, B = never>(

@@ -284,7 +284,7 @@ export const get_cosine_schedule_with_warmup = (optimizer: Optimizer<any>, optio
  */
 export function clip_grad_norm_(parameters: Tensor | readonly Tensor[], max_norm: number): number {
   const where = 'nn.utils.clip_grad_norm_';
-  readOptions(where, { max_norm: max_norm ?? NaN }, { max_norm: '[0,Infinity]' });
+  ({ max_norm } = readOptions(where, { max_norm: max_norm ?? NaN }, { max_norm: '[0,Infinity]' }));
   const leaves: Leaf[] = [parameters].flat().map((each) => Tensor.leaf(where, each));
   return currentHost().call((seam) =>
     seam.clip_grad_norm(

@@ -159,12 +159,13 @@ async function encode(engine: TaskEngine, texts: readonly string[], options: Opt
 export const lateInteraction: Task<Item, Options, Result> = {
   head: 'token_vectors',
 
-  prepare([query, documents, given, more], engine) {
-    if (query === kEncode) return prepareEncode(engine, documents as Role, given, more);
+  prepare([query, against, given, more], engine) {
+    if (query === kEncode) return prepareEncode(engine, against as Role, given, more);
     const { options, signal, own } = takeOptions<LateInteractionRankOptions>(kWhere, given, kRankRules);
     const top_k = takeTopK(kWhere, own, Infinity);
     const { return_documents, top_k: _top_k, ...rest } = options;
-    if (!Array.isArray(documents)) throw new InputError(`${kWhere}: documents: expected an array, found ${describe(documents)}`);
+    if (!Array.isArray(against)) throw new InputError(`${kWhere}: documents: expected an array, found ${describe(against)}`);
+    const documents: unknown[] = [...against];
     const ready = { query: prepareText(engine, 'query', {}), document: prepareText(engine, 'document', {}) };
     const toReady = (what: string, value: unknown, role: Role) => {
       const item = toItem(what, value);
