@@ -81,9 +81,12 @@ class CachedSource implements ModelSource {
       for (const chunk of bytes) await writer.write(chunk);
       await writer.end();
     };
+    const settle = () => this.store.settle?.().catch(() => {});
+    await settle(); // the pieces, before an entry says that they are accepted
     await Promise.all([...this.used].map((pair) => accept(...pair)));
     await Promise.all([...this.anew].map((pair) => replace(...pair)));
     await Promise.all([...this.besides.values()].map((other) => other.accepted()));
+    await settle();
     this.doubted.clear();
     this.forget();
   }

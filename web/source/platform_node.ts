@@ -1,9 +1,9 @@
 // The platform of Node, used instead of platform.ts: models in directories, and wattn's own files from disk.
-import { existsSync, statSync, type Stats } from 'node:fs';
+import { statSync, type Stats } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat, writeFile, type FileHandle } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { env } from '../core/env.js';
 import { InputError, NetworkError } from '../core/errors.js';
@@ -11,6 +11,7 @@ import { nearby } from './fetch_source.js';
 import { insideModel } from './inside.js';
 import { codeOf, isStale, tryLockFile } from './lock_file.js';
 import type { ModelSource, PieceStore, Platform } from './source.js';
+import { syncPath } from './sync_path.js';
 
 const kChunkBytes = 1 << 20;
 
@@ -112,6 +113,9 @@ function defaultCacheFolder(): string {
 
 const nodeCrypto = () => createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto'); // loaded lazily: it takes 5 ms
 
+/** A part that is being written, or whose writer ended while it was. */
+const kUnfinished = /\.\d+\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 /** A folder for each file, named by the hash of its URL. It contains the file's parts and `url`. */
 function folderStore(root: string): PieceStore {
   const { createHash, randomUUID } = nodeCrypto();
@@ -121,30 +125,39 @@ function folderStore(root: string): PieceStore {
       if (codeOf(cause) === 'ENOENT') return undefined;
       throw cause;
     });
+  /** Files that were put and not yet synced. */
+  const unsettled = new Set<string>();
   async function put(folder: string, part: string, bytes: Uint8Array): Promise<void> {
     const made = join(folder, `${part}.${process.pid}.${randomUUID()}`);
     try {
       await writeFile(made, bytes);
       await rename(made, join(folder, part)); // atomic, whoever else writes
+      unsettled.add(join(folder, part));
     } catch (error) {
       await rm(made, { force: true }).catch(() => {}); // the disk is full: what it took is given back
       await rmdir(folder).catch(() => {}); // if nothing else is in it
       throw error;
     }
+    // What others wrote at the same time goes as well: then they keep nothing.
+    const left = (await readdir(folder)).filter((name) => name.startsWith(`${part}.`) && kUnfinished.test(name));
+    await Promise.all(left.map((name) => rm(join(folder, name), { force: true })));
+  }
+  /** The folder of a key, with its `url`: without one, nobody would know whose the parts are. */
+  async function makeFolder(key: string): Promise<string> {
+    const folder = folderOf(key);
+    const url = new TextEncoder().encode(key);
+    if (!(await readPart(folder, 'url'))?.equals(url)) {
+      await mkdir(folder, { recursive: true });
+      await put(folder, 'url', url);
+    }
+    return folder;
   }
   return {
     async get(key, part) {
       const bytes = await readPart(folderOf(key), part);
       return bytes && new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
     },
-    async put(key, part, bytes) {
-      const folder = folderOf(key);
-      if (!existsSync(join(folder, 'url'))) {
-        await mkdir(folder, { recursive: true });
-        await put(folder, 'url', new TextEncoder().encode(key));
-      }
-      await put(folder, part, bytes);
-    },
+    put: async (key, part, bytes) => put(await makeFolder(key), part, bytes),
     delete: (key) => rm(folderOf(key), { recursive: true, force: true }),
     async clear() {
       for (const name of await readdir(root).catch(() => [])) {
@@ -161,6 +174,12 @@ function folderStore(root: string): PieceStore {
     async tryLock(key) {
       await mkdir(root, { recursive: true });
       return tryLockFile(`${folderOf(key)}.lock`);
+    },
+    async settle() {
+      const paths = [...unsettled];
+      unsettled.clear();
+      await Promise.all(paths.map((path) => syncPath(path, 'r+')));
+      await Promise.all([root, ...new Set(paths.map(dirname))].map((folder) => syncPath(folder)));
     },
   };
 }

@@ -46,6 +46,8 @@ export interface PieceStore {
   clear(): Promise<void>;
   /** Takes a key's lock, which is exclusive among all tabs or processes, and returns its release; undefined: it is taken. */
   tryLock?(key: string): Promise<(() => void) | undefined>;
+  /** What was put outlasts a loss of power. */
+  settle?(): Promise<void>;
 }
 
 export interface Platform {
