@@ -27,6 +27,7 @@ function command(name, program, args, { counts = true, ...options } = {}) {
   };
 }
 
+const kJestNames = { web: 'jest', browser: 'browser', docs: 'documentation' };
 const kCounts = /(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$/;
 
 const node = (script, ...args) => [process.execPath, [join(root, script), ...args]];
@@ -76,19 +77,22 @@ const timesOf = (results) =>
     .sort()
     .join(', ');
 
-/** Runs the Jest tests of one folder: tests/web in Node, tests/browser in Chromium, Firefox and WebKit, tests/docs in the built documentation. */
-export function jest(folder) {
+/**
+ * Runs the Jest tests of one folder: tests/web in Node, tests/browser in Chromium, Firefox and WebKit, tests/docs in the built documentation. files: an
+ * expression for the names of some of them.
+ */
+export function jest(folder, { name = kJestNames[folder], files = '', env = {} } = {}) {
   return {
-    name: { web: 'jest', browser: 'browser', docs: 'documentation' }[folder],
+    name,
     async run() {
-      const results = join(root, 'build', `jest-${folder}.json`);
+      const results = join(root, 'build', `jest-${name.replaceAll(' ', '-')}.json`);
       rmSync(results, { force: true });
       // By itself Jest leaves one core idle, which is half of two.
       const args = [
         '--maxWorkers=100%',
         '--passWithNoTests',
         '--testPathPattern',
-        `tests/${folder}/`,
+        `tests/${folder}/${files}`,
         '--json',
         `--outputFile=${results}`,
       ];
@@ -101,6 +105,7 @@ export function jest(folder) {
             NODE_NO_WARNINGS: '1',
             ...browsersInEnv(),
             WATTN_MODELS_DIR: modelsDir,
+            ...env,
           },
         },
       );
@@ -117,6 +122,9 @@ export function jest(folder) {
     },
   };
 }
+
+/** What takes too long for every check: crashes and writers by the hundred. */
+export const scale = jest('web', { name: 'scale', files: 'search_(writers|crash)', env: { WATTN_SCALE: '1', WATTN_KILLS: '100' } });
 
 /** The demo page in the same browsers: a program of its own, whose last line counts. */
 export const demo = {
