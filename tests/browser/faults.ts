@@ -120,6 +120,19 @@ export function faults(browser: OpenBrowser): void {
     page = await browser.page(server.url);
   });
 
+  it('loads whichever call to the cache fails', async () => {
+    hub.files.set('model.safetensors', filesOf(tiny).get('model.safetensors') as Uint8Array); // few pieces
+    for (let n = 1; ; n += process.env['WATTN_SCALE'] ? 1 : 13) {
+      await page.call('emptied');
+      await page.call('failNthBrowserCall', n, { error: 'QuotaExceededError', after: n % 2 === 0 });
+      const data = await page.call('fromHubFailing');
+      const made = await page.call('endBrowserFaults');
+      expect([n, made[n - 1], data]).toEqual([n, made[n - 1], undefined]);
+      expect(await page.call('fromHub')).toEqual(expected);
+      if (made.length < n) break;
+    }
+  });
+
   it('is begun twice, as by the strict mode of React', async () => {
     for (const options of [{}, { worker: true }]) {
       await page.call('emptied');

@@ -1,6 +1,7 @@
 import { faults } from './faults.js';
 import { page } from './page.js';
 import { search } from './search.js';
+import { storeFaults } from './store_faults.js';
 import { inBrowser } from './support.js';
 
-inBrowser('Firefox', { 'a page': page, faults, search });
+inBrowser('Firefox', { 'a page': page, faults, search, 'store faults': storeFaults });
