@@ -55,16 +55,20 @@ const kSegment: Segment = {
   vectors: new Uint8Array(3 * (4 + 4)).map((_, i) => i),
 };
 
-/** A segment whose hash is right, but not its JSON. */
+const kPlace = { name: 'a segment', before: '' };
+
+/** A segment whose hashes are right, but not its JSON. */
 async function forgedSegment(_: Files, random: Random): Promise<Files> {
-  const { vectors, ...head } = kSegment;
-  const text = damageJson(JSON.stringify(head), random);
   const { stringify } = JSON;
-  // The writer's own JSON is replaced, whatever else the format has around it.
-  JSON.stringify = ((value: any, ...rest: any[]) =>
-    value?.documents === head.documents ? text : stringify(value, ...rest)) as typeof stringify;
+  let left = random.below(kSegment.documents.length + kSegment.deleted.length + 1);
+  // One of the texts that the writer makes is replaced: that of a document, of an id or of the head.
+  JSON.stringify = ((...args: Parameters<typeof stringify>) => {
+    const text = stringify(...args);
+    JSON.stringify = left > 0 ? JSON.stringify : stringify;
+    return left-- === 0 ? damageJson(text, random) : text;
+  }) as typeof stringify;
   try {
-    return new Map([['segment', await encodeSegment({ ...head, vectors })]]);
+    return new Map([['segment', (await encodeSegment(kSegment, kPlace)).bytes]]);
   } finally {
     JSON.stringify = stringify;
   }
@@ -72,9 +76,9 @@ async function forgedSegment(_: Files, random: Random): Promise<Files> {
 
 async function readSegments(files: Files): Promise<void> {
   try {
-    for await (const { documents } of decodeSegments('segment', file(files, 'segment'))) documents.length;
+    for await (const { documents } of decodeSegments('segment', file(files, 'segment'))) JSON.stringify(documents);
   } catch (error) {
-    if (!(error instanceof Damage)) throw error; // which the log of segments names
+    if (!(error instanceof Damage)) throw error; // what the log of segments names
   }
 }
 
@@ -129,7 +133,7 @@ const kSentences = ['config.json', 'tokenizer.json', 'tokenizer_config.json', 'm
 
 export const plain: Target[] = [
   { name: 'segment', seeds: [new Map()], damage: forgedSegment, read: readSegments },
-  { name: 'segment bytes', seeds: [new Map([['segment', await encodeSegment(kSegment)]])], read: readSegments },
+  { name: 'segment bytes', seeds: [new Map([['segment', (await encodeSegment(kSegment, kPlace)).bytes]])], read: readSegments },
   {
     name: 'adapter',
     seeds: ['bert', 'bert-all', 'bert-classes', 'llama'].map((name) => from(`peft/${name}`, ...kAdapterFiles)),
