@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cache, env, pipeline } from 'wattn';
+import { tryLockFile } from '../../web/source/lock_file.js';
 import { id, kPiece, longFiles, RangeHub } from './range_hub.js';
 import { expectError, filesOf, root, tiny, turn, until } from './support.js';
 
@@ -28,6 +29,14 @@ describe('the cache', () => {
       .map((name) => join(folder, name));
   const folders = () => named(/^\w+$/);
   const locks = () => named(/\.lock$/);
+  /** What the lock of a process says. */
+  const lockOf = async (pid: number) => {
+    const path = join(folder, 'own.lock');
+    const release = await tryLockFile(path);
+    const own = JSON.parse(readFileSync(path, 'utf8'));
+    release?.();
+    return JSON.stringify({ ...own, pid, began: '' });
+  };
   const weightsFolder = () => folders().find((path) => readFileSync(join(path, 'url'), 'utf8').endsWith('.safetensors')) as string;
 
   beforeAll(async () => {
@@ -206,7 +215,7 @@ describe('the cache', () => {
     const lock = `${weightsFolder()}.lock`;
     const { pid } = spawnSync(process.execPath, ['--version']);
     for (const [holder, touched] of [
-      [String(pid), new Date()],
+      [await lockOf(pid), new Date()],
       ['', kLongAgo],
     ] as const) {
       rmSync(weightsFolder(), { recursive: true });
@@ -220,10 +229,9 @@ describe('the cache', () => {
   it('waits for another process, no longer than its signal lets it, and then uses what that one brought', async () => {
     await vectors();
     const path = weightsFolder();
-    const later = new Date(Date.now() + 3_600_000); // this process does not touch it, so that it would grow old
     renameSync(path, `${path}.away`);
-    writeFileSync(`${path}.lock`, String(process.pid));
-    utimesSync(`${path}.lock`, later, later);
+    const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)']);
+    writeFileSync(`${path}.lock`, await lockOf(other.pid as number));
     hub.requests = [];
     let asked = 0; // whether the holder of the lock is alive
     const { kill } = process;
@@ -242,6 +250,7 @@ describe('the cache', () => {
       expect(await waiting).toEqual(expected);
     } finally {
       process.kill = kill;
+      other.kill();
     }
     expect(hub.weights()).toEqual([]);
   });
@@ -335,7 +344,7 @@ describe('the cache', () => {
     writeFileSync(join(folder, 'f'.repeat(32), 'url.99999.left'), 'temporary');
     writeFileSync(join(folder, 'notes.txt'), 'not of the cache');
     const { pid } = spawnSync(process.execPath, ['--version']);
-    writeFileSync(join(folder, `${'e'.repeat(32)}.lock`), String(pid));
+    writeFileSync(join(folder, `${'e'.repeat(32)}.lock`), await lockOf(pid));
     await cache.delete(undefined, { cache_dir: folder });
     expect(readdirSync(folder)).toEqual(['notes.txt']);
   });
