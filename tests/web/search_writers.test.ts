@@ -1,6 +1,7 @@
 // Index: many processes add to one index in one folder, and are killed while they do. What each has reported as stored is there at the end, and the
 // index opens at any time.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,6 +51,7 @@ interface Written {
 
 /** When any writer last began or reported a write. */
 let wentOn = 0;
+const running = new Map<ChildProcess, Promise<unknown>>();
 
 /** Adds to the index in a process of its own. */
 function write(folder: string, writing: Writing): Promise<Written> {
@@ -57,6 +59,7 @@ function write(folder: string, writing: Writing): Promise<Written> {
   const program = [process.execPath, '--input-type=module', '-e', kProgram, '--', folder, name, String(size), String(limit)];
   const [command, ...args] = [...under, ...program] as [string, ...string[]];
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_NO_WARNINGS: '1' } });
+  running.set(child, once(child, 'close'));
   let [reported, said] = [0, ''];
   const kill = () => child.kill('SIGKILL');
   wentOn = performance.now();
@@ -75,6 +78,7 @@ function write(folder: string, writing: Writing): Promise<Written> {
     child.on('error', reject);
     child.on('close', (code, signal) => {
       clearInterval(watching);
+      running.delete(child);
       if (code === 0 || (signal === 'SIGKILL' && reported >= writes)) return resolve({ name, size, reported });
       reject(new Error(`seed ${kSeed}: ${name} ended by itself after ${reported} writes (${code ?? signal}): ${said}`));
     });
@@ -118,7 +122,12 @@ describe('many writers', () => {
     folder = mkdtempSync(join(tmpdir(), 'wattn-writers-'));
     all = [];
   });
-  afterEach(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
+  afterEach(async () => {
+    const ends = [...running.values()];
+    for (const child of running.keys()) child.kill('SIGKILL'); // where one failed, the others go on
+    await Promise.all(ends);
+    rmSync(folder, { recursive: true, maxRetries: 5 });
+  });
 
   /** A writer that is killed and started again, twice in each round. */
   async function twice(random: Random, name: string, under: string[] = []): Promise<void> {
