@@ -11,6 +11,7 @@
 // Version 1, which is still read, has one SHA-256, of all that follows its first 56 bytes: 'wattnidx', the version, the bytes of its JSON and of its
 // vectors, 0, the SHA-256, one JSON of { model, documents, deleted }, vectors.
 import { ModelFormatError, UnsupportedError } from '../core/errors.js';
+import { isShallow } from '../core/json.js';
 import { Breather } from '../core/signal.js';
 import { concat } from '../core/texts.js';
 import { sha256Of } from '../source/sha256.js';
@@ -337,6 +338,7 @@ export async function* decodeSegments(where: string, bytes: Uint8Array): AsyncGe
   for (let at = 0; at < bytes.length; ++count) {
     const segment = await decodeFirst(where, bytes.subarray(at), breather);
     if (count === 0) all = segment.parts ?? 0;
+    if (!isShallow(segment.documents)) throw new Damage('its JSON is nested too deep'); // wattn writes none that is
     // Files of version 1 do not say how many they are.
     if ((segment.parts ?? 0) !== all || (all > 0 && segment.part !== count)) throw new Damage('its parts are not in order');
     yield segment;
