@@ -1,7 +1,6 @@
 // Packs a model as one GGUF file, with the repository's small files as metadata. First all headers are read, which say what the file will
 // hold; then the weights pass through: rows that go are left out, the others quantized and written.
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
-import { parseJson } from '../core/json.js';
 import { Breather } from '../core/signal.js';
 import { concat, itemsOf } from '../core/texts.js';
 import type { AbortSignalLike } from '../core/types.js';
@@ -56,11 +55,13 @@ function shardsOf(files: readonly NamedBytes[]): string[] {
   return [...new Set(Object.values(weight_map ?? {}))].sort();
 }
 
-/** modules.json, which the engine validates. */
-const modulesOf = (files: readonly NamedBytes[]): { type: string; path: string }[] => {
-  const bytes = files.find(([file]) => file === 'modules.json')?.[1];
-  return bytes ? (parseJson(new TextDecoder().decode(bytes)) as ReturnType<typeof modulesOf>) : [];
-};
+/** The modules of modules.json. */
+function modulesOf(files: readonly NamedBytes[]): { type: string; path: string }[] {
+  const list: unknown = jsonOf(files, 'modules.json') ?? [];
+  const isModule = (one: any) => typeof one?.type === 'string' && typeof (one.path ?? '') === 'string';
+  if (Array.isArray(list) && list.every(isModule)) return list.map(({ type, path = '' }) => ({ type, path }));
+  throw new ModelFormatError('modules.json: expected a list of modules, each with a type and a path, found others');
+}
 
 /** The weight files of the modules behind the pooling. */
 const moduleWeights = (files: readonly NamedBytes[]): string[] =>
