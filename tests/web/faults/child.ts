@@ -16,7 +16,7 @@ export interface ChildFaults {
   failNth?: [n: number, fault?: Fault];
   /** The n-th call is not made: the process is killed. */
   killAt?: number;
-  /** The same, and what was not synced in the folder is lost. */
+  /** The same, and what was not synced in the folder is lost; where there are fewer calls, at the end of the process. */
   losePowerAt?: [n: number, loss: Loss];
 }
 

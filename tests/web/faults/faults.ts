@@ -113,6 +113,12 @@ export class Faults {
     this.disk?.close();
   }
 
+  /** powerLoss at the end of a process, when nothing is under way. */
+  loseNow(loss: Loss): void {
+    calls.hook = undefined;
+    this.disk?.lose(loss);
+  }
+
   /** After `dieAt`: brings the folder to a state in which a loss of power may leave it. It needs `new Faults(folder, { disk: true })`. */
   async powerLoss(loss: Loss): Promise<void> {
     while (calls.pending > 0) await new Promise((resolve) => setImmediate(resolve));

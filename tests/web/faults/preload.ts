@@ -11,7 +11,10 @@ if (isMainThread) {
   delete process.env['WATTN_FAULTS']; // its own children are not followed
   const faults = new Faults(folder, { disk: losePowerAt !== undefined });
   const tell = () => calls.real.writeFileSync(report, JSON.stringify(faults.calls));
-  process.on('exit', tell);
+  process.on('exit', () => {
+    tell();
+    if (losePowerAt) faults.loseNow(losePowerAt[1]); // after the last call
+  });
   if (failNth) faults.failNth(...failNth);
   if (killAt !== undefined) faults.dieAt(killAt, () => void (tell(), process.kill(process.pid, 'SIGKILL')));
   if (losePowerAt) {
