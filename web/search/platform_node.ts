@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { InputError } from '../core/errors.js';
 import { pause } from '../core/signal.js';
 import { codeOf, tryLockFile } from '../source/lock_file.js';
+import { syncPath } from '../source/sync_path.js';
 import { folderOf, indexOf } from './names.js';
 import { isOwn } from './segment_log.js';
 import { guarded, kLockName, memoryStore, type SegmentStore } from './stores.js';
@@ -21,25 +22,12 @@ const missing = (error: unknown) => {
   throw error;
 };
 
-/** Makes what was added, renamed or removed in a folder outlast a loss of power. Some systems do that by themselves, and know no such call. */
-async function syncFolder(folder: string): Promise<void> {
-  let file;
-  try {
-    file = await open(folder, 'r');
-    await file.sync();
-  } catch (error) {
-    if (!['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP', 'ENOSYS'].includes(codeOf(error))) throw error;
-  } finally {
-    await file?.close();
-  }
-}
-
 /** Makes a folder, and makes it stay. */
 async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true });
   if (first === undefined) return;
   for (let made = folder; ; made = dirname(made)) {
-    await syncFolder(dirname(made));
+    await syncPath(dirname(made));
     if (made === first || made === dirname(made)) return;
   }
 }
@@ -92,7 +80,7 @@ function folderStore(folder: string): SegmentStore {
       } finally {
         await rm(aside, { force: true }).catch(() => {});
       }
-      if (isNew) await syncFolder(folder);
+      if (isNew) await syncPath(folder);
       return isNew;
     },
     async patch(name, bytes) {

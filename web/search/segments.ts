@@ -182,7 +182,7 @@ function isModel(model: VectorModel | undefined): boolean {
     model.dim > 0 &&
     ['float32', 'int8', 'binary'].includes(model.precision) &&
     Array.isArray(model.probe) &&
-    model.probe.every((x) => Math.abs(x) <= 127)
+    model.probe.every((x) => typeof x === 'number' && Math.abs(x) <= 127)
   );
 }
 
