@@ -124,7 +124,11 @@ export function jest(folder, { name = kJestNames[folder], files = '', env = {} }
 }
 
 /** What takes too long for every check: crashes and writers by the hundred. */
-export const scale = jest('web', { name: 'scale', files: '(search_(writers|crash)|cache_faults)', env: { WATTN_SCALE: '1', WATTN_KILLS: '100' } });
+export const scale = jest('web', {
+  name: 'scale',
+  files: '(search_(writers|crash)|cache_faults)',
+  env: { WATTN_SCALE: '1', WATTN_KILLS: '100' },
+});
 
 /** The demo page in the same browsers: a program of its own, whose last line counts. */
 export const demo = {

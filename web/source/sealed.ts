@@ -14,7 +14,9 @@ const kEnd = kBegin + 64;
 const text = (bytes: Uint8Array, begin: number, end: number) => new TextDecoder().decode(bytes.slice(begin, end));
 
 function damaged(file: string, expected: string, found: string): ModelFormatError {
-  return new ModelFormatError(`${file}: expected bytes with the SHA-256 ${expected}, as the file says, found ${found}: it is damaged`);
+  return new ModelFormatError(
+    `${file}: expected bytes with the SHA-256 ${expected}, as the file says, found ${found}: it is damaged`,
+  );
 }
 
 /** The bytes of a file with these tensors, with its hash. metadata: further entries. */

@@ -58,7 +58,8 @@ export async function readState(bytes: Uint8Array, where: string): Promise<Stopp
   if (!ArrayBuffer.isView(bytes)) throw wrong('no bytes');
   const metadata = await checkSealed(bytes, where);
   const version = Number(metadata?.[kVersionName] ?? 1);
-  if (version > kVersion) throw new UnsupportedError(`${where}: expected a state of version ${kVersion} or before, found ${version}`);
+  if (version > kVersion)
+    throw new UnsupportedError(`${where}: expected a state of version ${kVersion} or before, found ${version}`);
   if (metadata && version !== kVersion) throw wrong('the hash of another file');
   if (!metadata && new TextDecoder().decode(bytes.slice(8, 24)).startsWith('{"__metadata__"')) throw wrong('no hash');
   const tensors = loadTensors(bytes, where);

@@ -429,7 +429,11 @@ export class Trainer {
     const every = eval_steps ?? Math.max(1, Math.min(Math.ceil(examples.size / batch), Math.floor(steps / 5)));
     const { fingerprint, options } = this.begun as NonNullable<typeof this.begun>;
     const patience = early_stopping_patience ?? Infinity;
-    const more = { batch_size: batch, gradient_accumulation_steps: parts, early_stopping_patience: early_stopping_patience ?? null };
+    const more = {
+      batch_size: batch,
+      gradient_accumulation_steps: parts,
+      early_stopping_patience: early_stopping_patience ?? null,
+    };
     this.madeOf = {
       rows: hashOf(examples),
       validation: hashOf(held ?? null),
@@ -645,4 +649,6 @@ const pick = <T extends object, K extends keyof T>(from: T, keys: readonly K[]):
   Object.fromEntries(keys.flatMap((key) => (from[key] === undefined ? [] : [[key, from[key]]]))) as Pick<T, K>;
 
 const toSafetensors = (tensors: readonly SeamNamedTensor[]): Promise<Uint8Array> =>
-  saveSealed(Object.fromEntries(tensors.map(({ name, dims, data }) => [name, new Tensor('float32', data, dims)])), { format: 'pt' });
+  saveSealed(Object.fromEntries(tensors.map(({ name, dims, data }) => [name, new Tensor('float32', data, dims)])), {
+    format: 'pt',
+  });

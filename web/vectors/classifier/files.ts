@@ -72,7 +72,9 @@ export function readClassifier(json: Uint8Array, weights: Uint8Array): Fitted {
   }
   const { sha256, ...rest } = about;
   if (sha256 !== undefined && sha256 !== hashOf(rest, weights)) {
-    throw new ModelFormatError(`${kJson}: expected itself and ${kWeights} with the SHA-256 that it says, found others: one is damaged`);
+    throw new ModelFormatError(
+      `${kJson}: expected itself and ${kWeights} with the SHA-256 that it says, found others: one is damaged`,
+    );
   }
   const { kind, labels, dim, C, temperature, sizes, embed_options, report } = about;
   if (kind !== 'logistic' && kind !== 'mlp') throw wrong('kind', "'logistic' or 'mlp'");
