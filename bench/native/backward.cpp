@@ -9,6 +9,7 @@
 #include "core/random.h"
 #include "learn/lora.h"
 #include "models/transformer_backward.h"
+#include "pass/run.h"
 
 namespace {
 
@@ -68,7 +69,7 @@ int main(int argc, char** argv) {
   Arena arena = Arena::with_bytes(backward_bytes(model, tokens, length, 1, {}, {.lora = lora.factors()}), "bench").value();
   const double plain = seconds([&] {
     arena.reset();
-    model.forward(alone, batch, {}, arena, hidden.data(), nullptr);
+    forward(model.plan(), model.compute(alone), batch, {}, arena, hidden.data(), nullptr);
   });
   std::printf("forward %.3f s; arena %.1f MB\n", plain, static_cast<double>(arena.bytes()) * 1e-6);
   for (const std::int64_t kept : {6, 0}) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/transformer.h"
+#include "pass/run.h"
 
 namespace {
 
@@ -94,7 +95,7 @@ void profile(const Transformer& transformer, const char* name, const char* dtype
   const std::vector<std::int32_t> ids(static_cast<std::size_t>(s), 2003), types(ids.size());
   for (std::int64_t i = 0; i < b; ++i) batch.add_sequence(ids, types);
   std::vector<float> hidden(static_cast<std::size_t>(b * s * 384));
-  Arena arena = std::move(Arena::with_bytes(transformer.forward_bytes(b * s, s, true, 1), "profile").value());
+  Arena arena = std::move(Arena::with_bytes(forward_bytes(transformer.plan(), {.tokens = b * s, .keys = s, .own_keys = s}), "profile").value());
   ThreadTeam alone;
   const int repeats = static_cast<int>(std::max<std::int64_t>(12, 4000 / (b * s)));
   double whole = 1e30;
@@ -103,7 +104,7 @@ void profile(const Transformer& transformer, const char* name, const char* dtype
     std::fill(spent, spent + kNumEntries, 0.0);
     arena.reset();
     const double start = now_ms();
-    transformer.forward(alone, batch, {}, arena, hidden.data(), nullptr);
+    forward(transformer.plan(), transformer.compute(alone), batch, {}, arena, hidden.data(), nullptr);
     const double took = now_ms() - start;
     if (took >= whole) continue;
     whole = took;

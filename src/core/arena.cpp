@@ -41,6 +41,13 @@ Result<void> Arena::fits(double bytes, std::string_view what) {
   return room.ok() ? Result<void>() : room.error();
 }
 
+Arena Arena::inside(std::byte* block, std::uint64_t bytes) {
+  Arena arena;
+  arena.block_ = {block, ArenaFree{.owned = false}};
+  arena.bytes_ = bytes;
+  return arena;
+}
+
 std::byte* Arena::take_bytes(std::uint64_t bytes) {
   const std::uint64_t begin = used_;
   used_ += aligned(bytes);

@@ -14,6 +14,13 @@
 
 namespace wattn {
 
+struct ArenaFree {
+  bool owned = true;
+  void operator()(std::byte* block) const {
+    if (owned) std::free(block);
+  }
+};
+
 class Arena {
  public:
   Arena() = default;  // measuring
@@ -27,6 +34,9 @@ class Arena {
   // Whether so much memory can be had, for vectors that are made next: one that cannot have its memory ends the program. The result of a
   // product, which may be more than 64 bits hold, is passed as it is.
   static Result<void> fits(double bytes, std::string_view what);
+
+  // An arena inside memory that belongs to somebody else, aligned to 64 bytes.
+  static Arena inside(std::byte* block, std::uint64_t bytes);
 
   // Memory for count elements of T; null while measuring. The caller never takes more than it measured.
   template <class T>
@@ -45,13 +55,9 @@ class Arena {
   bool measuring() const { return !block_; }
 
  private:
-  struct Free {
-    void operator()(std::byte* block) const { std::free(block); }
-  };
-
   std::byte* take_bytes(std::uint64_t bytes);
 
-  std::unique_ptr<std::byte, Free> block_;
+  std::unique_ptr<std::byte, ArenaFree> block_;
   std::uint64_t bytes_ = 0;  // 64 bits on wasm32 too: a measured size may exceed the address space
   std::uint64_t used_ = 0;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "pass/run.h"
+
 namespace wattn {
 namespace {
 
@@ -18,10 +20,11 @@ std::uint64_t Model::weight_bytes() const {
 }
 
 std::uint64_t Model::packed_bytes() const {
+  const std::int64_t keys = std::min(token_budget(), transformer_.positions());
   Arena measure;
   measure.take<float>(token_budget() * transformer_.config().hidden_size);
   return measure.used() +
-         transformer_.forward_bytes(token_budget(), std::min(token_budget(), transformer_.positions()), true, team_.most_threads());
+         forward_bytes(transformer_.plan(), {.tokens = token_budget(), .keys = keys, .own_keys = keys, .threads = team_.most_threads()});
 }
 
 std::uint64_t Model::arena_bytes() const {
@@ -51,7 +54,7 @@ Result<const float*> Model::run(const Batch& batch, Taps* taps) {
   }
   arena_.reset();
   float* hidden = arena_.take<float>(token_budget() * transformer_.config().hidden_size);
-  transformer_.forward(team_, batch, {}, arena_, hidden, taps);
+  forward(transformer_.plan(), transformer_.compute(team_), batch, {}, arena_, hidden, taps);
   return static_cast<const float*>(hidden);
 }
 

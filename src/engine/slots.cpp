@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/model.h"
+#include "pass/run.h"
 
 namespace wattn {
 namespace {
@@ -27,14 +28,14 @@ Slots::Held Slots::take(Arena& arena, const SlotCapacity& capacity) const {
   const Transformer& generator = model_.generator();
   const std::int64_t hidden = generator.config().hidden_size;
   Held held;
-  held.cache = generator.take_kv_cache(arena, capacity.slots, capacity.length);
+  held.cache = take_kv_cache(arena, generator.plan(), capacity.slots, capacity.length);
   held.hidden = arena.take<float>(token_budget() * hidden);
   if (model_.has_lm_head()) {
     held.rows = arena.take<float>(capacity.slots * hidden);
     held.logits = arena.take<float>(capacity.slots * generator.config().vocab_size);
   }
   if (model_.decoder()) {
-    held.cross_kv = generator.take_cross_kv(arena, capacity.sources, capacity.source_length);
+    held.cross_kv = take_cross_kv(arena, generator.plan(), capacity.sources, capacity.source_length);
     held.states = arena.take<float>(capacity.source_length * hidden);
   }
   return held;
@@ -46,12 +47,13 @@ std::uint64_t Slots::bytes(const SlotCapacity& capacity) const {
   Arena arena;
   const Held held = take(arena, capacity);
   const std::int64_t keys = std::max(held.cache.length, held.cross_kv.cache.length);
-  std::uint64_t pass = generator.forward_bytes(token_budget(), keys, false, threads);
-  if (model_.has_lm_head()) pass = std::max(pass, generator.lm_head_bytes(capacity.slots));
+  std::uint64_t pass = forward_bytes(generator.plan(), {.tokens = token_budget(), .keys = keys, .threads = threads});
+  if (model_.has_lm_head()) pass = std::max(pass, lm_head_bytes(generator.plan(), capacity.slots, threads));
   if (model_.decoder()) {
     const std::int64_t source = capacity.source_length;
+    const PassSizes whole{.tokens = source, .keys = source, .own_keys = source, .threads = threads};
     pass = std::max(
-        {pass, model_.transformer().forward_bytes(source, source, true, threads), generator.project_cross_kv_bytes(source)});
+        {pass, forward_bytes(model_.transformer().plan(), whole), read_source_bytes(generator.plan(), source, threads)});
   }
   return arena.used() + pass;
 }
@@ -82,9 +84,11 @@ Result<const float*> Slots::read_source(std::int64_t source, std::span<const std
                        std::to_string(batch.tokens()));
   }
   arena_.rewind(held_bytes_);
-  model_.transformer().forward(model_.team(), batch, {}, arena_, held_.states, taps);
+  const Transformer &encoder = model_.transformer(), &decoder = model_.generator();
+  forward(encoder.plan(), encoder.compute(model_.team()), batch, {}, arena_, held_.states, taps);
   arena_.rewind(held_bytes_);
-  model_.generator().project_cross_kv(model_.team(), held_.states, batch.tokens(), source, held_.cross_kv, arena_, cross_taps);
+  wattn::read_source(decoder.plan(), decoder.compute(model_.team()), held_.states, batch.tokens(), source, held_.cross_kv, arena_,
+                     cross_taps);
   return static_cast<const float*>(held_.states);
 }
 
@@ -106,8 +110,8 @@ Result<const float*> Slots::run(const Batch& batch, Taps* taps) {
     if (auto e = check_slots(batch.sources, batch.batch(), held_.cross_kv.cache.slots, "sources"); !e.ok()) return e.error();
   }
   arena_.rewind(held_bytes_);
-  const Transformer::Context context{&held_.cache, model_.decoder() ? &held_.cross_kv : nullptr};
-  generator.forward(model_.team(), batch, context, arena_, held_.hidden, taps);
+  const PassStates states{&held_.cache, model_.decoder() ? &held_.cross_kv : nullptr};
+  forward(generator.plan(), generator.compute(model_.team()), batch, states, arena_, held_.hidden, taps);
   return static_cast<const float*>(held_.hidden);
 }
 
@@ -115,15 +119,19 @@ float* Slots::logits(const float* hidden, std::span<const std::int64_t> rows) {
   const std::int64_t width = model_.generator().config().hidden_size;
   for (std::size_t i = 0; i < rows.size(); ++i) std::copy_n(hidden + rows[i] * width, width, held_.rows + i * width);
   arena_.rewind(held_bytes_);
-  model_.generator().lm_head(model_.team(), held_.rows, static_cast<std::int64_t>(rows.size()), arena_, held_.logits);
+  const Transformer& generator = model_.generator();
+  lm_head(generator.plan(), generator.compute(model_.team()), held_.rows, static_cast<std::int64_t>(rows.size()), arena_,
+          held_.logits);
   return held_.logits;
 }
 
 const float* Slots::logit_lens(const float* hidden) {
-  std::copy_n(hidden, model_.generator().config().hidden_size, held_.rows);
-  model_.generator().final_norm(model_.team(), held_.rows, 1);
+  const Transformer& generator = model_.generator();
+  const Compute compute = generator.compute(model_.team());
+  std::copy_n(hidden, generator.config().hidden_size, held_.rows);
+  final_norm(generator.plan(), compute, held_.rows, 1);
   arena_.rewind(held_bytes_);
-  model_.generator().lm_head(model_.team(), held_.rows, 1, arena_, held_.logits);
+  lm_head(generator.plan(), compute, held_.rows, 1, arena_, held_.logits);
   return held_.logits;
 }
 

@@ -112,7 +112,7 @@ Result<void> begin(const Model& model, JsonRef config, std::vector<WeightSlot>& 
   if (!fields.ok()) return fields.error();
   const auto count = static_cast<std::int64_t>(tasks->count);
   const TransformerNames& weights = model.arch().names;
-  const Transformer::Ends ends = model.transformer().ends();
+  const Transformer::Ends& ends = model.transformer().ends();
   for (const WeightSlot& slot : model.transformer().weight_slots(weights, false)) {
     const auto is_table = [&](const char* name) { return name && slot.name == std::string(name) + ".weight"; };
     const void* table = is_table(weights.word_embeddings)         ? ends.words.table

@@ -47,20 +47,4 @@ void add_convolution_slots(const TransformerConfig& config, const TransformerNam
   list.norm(names.convolution_norm, convolution.norm, true);
 }
 
-void convolve(const Compute& compute, const TransformerConfig& config, const Convolution& convolution, const Batch& batch,
-              const ConvolutionScratch& scratch, const LinearScratch& linear_scratch, const float* embeddings) {
-  const std::int64_t hidden = config.hidden_size, kernel = config.convolution.kernel;
-  float* to = scratch.windows;
-  for (std::int64_t i = 0; i < batch.batch(); ++i) {
-    const std::int64_t begin = batch.seq_start[i], end = batch.seq_start[i + 1];
-    for (std::int64_t first = begin - kernel / 2; first < end - kernel / 2; ++first) {
-      for (std::int64_t token = first; token < first + kernel; ++token, to += hidden) {
-        if (token < begin || token >= end) std::fill_n(to, hidden, 0.0f);
-        if (token >= begin && token < end) std::copy_n(embeddings + token * hidden, hidden, to);
-      }
-    }
-  }
-  linear(compute, convolution.layer, scratch.windows, batch.tokens(), config.convolution.activation, linear_scratch, scratch.out);
-}
-
 }  // namespace wattn

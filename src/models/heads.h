@@ -14,7 +14,7 @@
 #include "core/fields.h"
 #include "core/result.h"
 #include "io/weight_loader.h"
-#include "models/batch.h"
+#include "ops/batch.h"
 #include "ops/embedding.h"
 #include "ops/linear.h"
 #include "ops/norm.h"

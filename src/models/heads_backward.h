@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "models/batch.h"
+#include "ops/batch.h"
 #include "models/heads.h"
 #include "ops/dropout.h"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "models/experts.h"
 #include "ops/activation.h"
 
 namespace wattn {
@@ -16,7 +15,7 @@ TrainingPass::TrainingPass(const Transformer& model, ThreadTeam& team, const Bat
       scope_(scope),
       options_(options),
       sources_(sources),
-      pass_{{*model.kernels_, team}, batch, context_, {}, nullptr},
+      pass_{{*model.kernels_, team}, batch, {}},
       tokens_(size.tokens),
       max_seq_(size.max_seq),
       size_(size.tokens * config_.hidden_size) {
@@ -25,27 +24,27 @@ TrainingPass::TrainingPass(const Transformer& model, ThreadTeam& team, const Bat
 
 void TrainingPass::forward(const TapeView& tape, float* hidden) {
   use_tape(tape);
-  if (is_disentangled()) model_.prepare_relative_embeddings(pass_, max_seq_);
+  if (is_disentangled()) prepare_relative_embeddings();
   embed(tape.row(0));
   const std::int64_t layers = config_.num_hidden_layers;
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     forward_layer(layer, input_of(tape, layer), tape.keeps(layer) ? tape.layer(layer) : scratch_, tape.row(layer + 1));
   }
   std::copy_n(input_of(tape, layers), size_, hidden);
-  model_.final_norm(pass_.compute.team, hidden, tokens_);
+  if (!is_post()) normalise(pass_.compute, config_.norm, model_.ends().final_norm, hidden, tokens_, hidden);
   drop(pass_.compute, dropout_of(kOutput), hidden, size_);
 }
 
 void TrainingPass::backward(const TapeView& tape, float* d) {
   use_tape(tape);
   if (is_disentangled()) {
-    model_.prepare_relative_embeddings(pass_, max_seq_);
+    prepare_relative_embeddings();
     std::fill_n(d_relative_, pass_.work.disentangled.count * config_.hidden_size, 0.0f);
   }
   drop(pass_.compute, dropout_of(kOutput), d, size_);
   if (!is_post()) {
     std::fill_n(d_sum_, size_, 0.0f);
-    norm_backward(config_.norm, model_.final_norm_, scope_.layers ? gradients_->final_norm_ : LayerNorm(),
+    norm_backward(config_.norm, model_.ends().final_norm, scope_.layers ? gradients_->ends().final_norm : LayerNorm(),
                   tape.row(config_.num_hidden_layers), d, tokens_, d_sum_, scope_.layers);
     std::copy_n(d_sum_, size_, d);
   }
@@ -90,7 +89,7 @@ void TrainingPass::take(Arena& arena, int threads, const SourceLimits& sources) 
   if (buckets_ > 0) work.relative = arena.take<float>(buckets_ * hidden);
   if (buckets_ > 0) work.relative_qk = arena.take<float>(buckets_ * 2 * hidden);
   for (int i = 0; i < threads; ++i) {
-    work.attention[i] = take_attention_scratch(arena, model_.attention_shape(), keys, keys, buckets_);
+    work.attention[i] = take_attention_scratch(arena, config_.attention_shape(), keys, keys, buckets_);
   }
   if (options_.kept_layers == 0 || (options_.spare && options_.kept_layers < config_.num_hidden_layers)) {
     scratch_ = {rows(row), rows(hidden), if_cross(tokens_ * hidden), rows(up)};
@@ -118,7 +117,8 @@ void TrainingPass::take(Arena& arena, int threads, const SourceLimits& sources) 
   d_act_ = act = rows(ffn);
   d_up_ = config_.gated() ? rows(up) : d_act_;
   if (const std::int64_t experts = config_.experts.count; experts > 0) {
-    work.experts = {rows(experts), rows(hidden), rows(2 * ffn), rows(hidden), rows(hidden)};
+    work.experts = take_experts_scratch(arena, *model_.layer_at(1 % config_.experts.every).experts, tokens_, true);
+    work.experts_sum = rows(hidden);
     d_router_ = rows(experts);
   }
   const std::uint64_t of_feed_forward = arena.used();
@@ -153,7 +153,7 @@ void TrainingPass::take(Arena& arena, int threads, const SourceLimits& sources) 
   lora_input_ = arena.take<float>(options_.dropout.lora > 0 ? most_rows * lora_in : 0);
   lora_added_ = arena.take<float>(options_.dropout.lora > 0 && rank > 0 ? most_rows * std::max({row, up, hidden, ffn}) : 0);
   linear_scratch_ = arena.take<float>(scratch);
-  const std::int64_t attention = attention_backward_scratch(model_.attention_shape(), keys, buckets_);
+  const std::int64_t attention = attention_backward_scratch(config_.attention_shape(), keys, buckets_);
   for (int i = 0; i < threads; ++i) attention_scratch_.push_back(arena.take<float>(attention));
 }
 
@@ -227,7 +227,8 @@ void TrainingPass::forward_layer(std::int64_t index, const float* x, const Layer
   normalise(pass_.compute, middle_kind(), model_.layer_at(index).*middle_norm(), middle_sum(kept), tokens_, middle_);
   if (config_.has_experts(index)) {
     if (!out) return;  // their backward pass computes them again
-    experts_feed_forward(pass_.compute, config_, model_.layer_at(index), pass_.work.experts, {}, middle_, tokens_, projected);
+    experts_feed_forward(pass_.compute, *model_.layer_at(index).experts, config_.hidden_act, pass_.work.experts, {}, middle_,
+                         tokens_, projected);
   } else {
     product({index, &Layer::up}, middle_, tokens_, kept.up);
     const float* active = activate(index, kept.up);
@@ -297,14 +298,14 @@ void TrainingPass::feed_forward_backward(std::int64_t index, const float* up, co
   const std::int64_t ffn = config_.intermediate_size;
   if (config_.has_experts(index)) {
     const TransformerLayer& layer = model_.layer_at(index);
-    return experts_backward(pass_.compute, config_, layer,
+    return experts_backward(pass_.compute, *layer.experts, config_.hidden_act,
                             {.x = middle_,
                              .dy = dy,
                              .dx = dx,
-                             .gradients = scope_.layers ? &gradients_->layer_at(index) : nullptr,
+                             .gradients = scope_.layers ? gradients_->layer_at(index).experts.get() : nullptr,
                              .d_bias = bias_gradient(layer.experts->bias),
                              .tokens = tokens_},
-                            pass_.work.experts, d_router_, linear_scratch_);
+                            pass_.work.experts, pass_.work.experts_sum, d_router_, linear_scratch_);
   }
   product_backward({index, &Layer::down}, config_.gated() ? pass_.work.gated : pass_.work.intermediate, dy, tokens_, d_act_);
   drop(pass_.compute, dropout_of(kActivation, index), d_act_, tokens_ * ffn);

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "models/transformer_backward.h"
+#include "ops/experts.h"
 
 namespace wattn {
 
@@ -69,6 +71,23 @@ class TapeView {
   std::vector<float*> rows_;       // [num_hidden_layers + 1]
   std::vector<LayerTape> layers_;  // [num_hidden_layers], of those that are kept
 };
+// Memory of a pass that one layer after the other uses.
+struct Workspace {
+  float* embedded = nullptr;      // [tokens, embedding_size], before the projection
+  float* qkv = nullptr;           // [tokens, qkv_width]
+  float* context = nullptr;       // [tokens, query_width]
+  float* projected = nullptr;     // [tokens, hidden]
+  float* intermediate = nullptr;  // [tokens, ffn], gated: [tokens, 2 * ffn]
+  float* gated = nullptr;         // [tokens, ffn]
+  float* relative = nullptr;      // [buckets, hidden] relative embeddings
+  float* relative_qk = nullptr;   // [buckets, 2 * hidden] projected by a layer's query and key matrices
+  ExpertsScratch experts;
+  float* experts_sum = nullptr;  // [tokens, hidden]
+  LinearScratch linear;
+  std::array<AttentionScratch, ThreadTeam::kMostThreads> attention;  // of each thread
+  Disentangled disentangled;
+};
+
 class TrainingPass {
  public:
   // Only measures with a measuring arena; gradients may be null then, and for a forward pass.
@@ -181,12 +200,29 @@ class TrainingPass {
 
   void attend(std::int64_t layer);
 
+  // The sum of a token's rows, before the norm.
+  void sum_embeddings(float* out) const;
+  // Rows of the table of positions.
+  std::vector<std::int32_t> positions_after_padding() const;
+  void prepare_relative_embeddings();
+  struct AttentionCall {
+    ScoreTerms terms;
+    AttentionInput input;
+  };
+  // After the queries, keys and values are in the workspace.
+  AttentionCall attention_call(std::int64_t layer) const;
+  const Rotary& rotary_of(std::int64_t layer) const {
+    return config_.is_local(layer) && model_.ends().local_rotary.cos ? model_.ends().local_rotary : model_.ends().rotary;
+  }
+  // Norms and rotations of the queries and keys in the workspace.
+  void place_queries_and_keys(std::int64_t layer) const;
+
   struct CrossCall {
     AttentionShape shape;
     ScoreTerms terms;
     AttentionInput input;
   };
-  CrossCall cross_call(std::int64_t layer) const;
+  CrossCall cross_call() const;
 
   // Leaves queries, keys and values, and the context in their buffers.
   void cross_attend(std::int64_t index, const LayerTape& kept);
@@ -235,8 +271,11 @@ class TrainingPass {
   BackwardScope scope_;
   TapeOptions options_;
   CrossSources sources_;
-  Transformer::Context context_{};
-  Transformer::Pass pass_;
+  struct {
+    Compute compute;
+    const Batch& batch;
+    Workspace work;
+  } pass_;
   std::int64_t tokens_, max_seq_, size_, buckets_ = 0;  // size_: tokens * hidden
   LayerTape scratch_{};                                 // of a layer that is not kept
   float* placed_;                                       // [tokens, qkv_width], if queries and keys have norms

@@ -7,7 +7,7 @@
 namespace wattn {
 
 void TrainingPass::lm_head(const Transformer& model, ThreadTeam& team, const LmHeadGradient& g, Arena& arena) {
-  const Linear& layer = model.lm_head_;
+  const Linear& layer = model.ends().lm_head;
   const float scale = model.config_.lm_head_scale;
   softcap_backward(model.config_.final_logit_softcapping, g.logits, g.rows * layer.out, g.d_logits);
   linear_backward({*model.kernels_, team},
@@ -18,7 +18,7 @@ void TrainingPass::lm_head(const Transformer& model, ThreadTeam& team, const LmH
                    .x = g.hidden,
                    .dy = g.d_logits,
                    .dx = g.d_hidden,
-                   .d_layer = g.gradients ? &g.gradients->lm_head_ : nullptr},
+                   .d_layer = g.gradients ? &g.gradients->ends_->lm_head : nullptr},
                   arena.take<float>(linear_backward_scratch(layer.in, layer.out, g.rows, team.threads())));
   for (std::int64_t i = 0; g.d_hidden && scale != 1.0f && i < g.rows * layer.in; ++i) g.d_hidden[i] *= scale;
 }

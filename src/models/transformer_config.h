@@ -1,11 +1,13 @@
 // TransformerConfig, of which every architecture is an instance, and TransformerNames, the names of its weights.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "ops/attention.h"
 #include "ops/linear.h"
 #include "ops/norm.h"
 #include "ops/position.h"
@@ -139,6 +141,13 @@ struct TransformerConfig {
   std::int64_t query_width() const { return num_attention_heads * head_size(); }
   std::int64_t kv_width() const { return kv_heads() * head_size(); }
   std::int64_t qkv_width() const { return query_width() + 2 * kv_width(); }
+  AttentionShape attention_shape() const { return {.heads = num_attention_heads, .kv_heads = kv_heads(), .head_dim = head_size()}; }
+  // A disentangled score is the sum of three products.
+  float score_scale() const {
+    const float products = relative_positions == RelativePositions::kDisentangled ? 3.0f : 1.0f;
+    const double scalar = query_pre_attn_scalar > 0 ? query_pre_attn_scalar : static_cast<double>(head_size());
+    return 1.0f / std::sqrt(static_cast<float>(scalar) * products);
+  }
   std::int64_t embedding_width() const { return embedding_size > 0 ? embedding_size : hidden_size; }
   bool positions_by_table() const { return positions == Positions::kLearned || positions == Positions::kSinusoidal; }
   std::int64_t relative_rows() const { return 2 * (disentangled.buckets > 0 ? disentangled.buckets : disentangled.max_distance); }

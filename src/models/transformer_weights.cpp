@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "models/layers.h"
 #include "models/slot_list.h"
 #include "models/transformer.h"
 
@@ -31,6 +32,7 @@ Result<Transformer> Transformer::with_config(const TransformerConfig& config, st
   if (!weights.ok()) return weights.error();
   transformer.weights_ = std::move(weights).value();
   transformer.take_weights(transformer.weights_);
+  transformer.plan_ = plan_of(config, *transformer.ends_, transformer.layers_);
   return transformer;
 }
 
@@ -39,22 +41,23 @@ void Transformer::take_weights(Arena& arena) {
   const std::int64_t width = config_.embedding_width();
   const bool shares_rows = config_.table_rows > 0;
   if (!head_holds_embeddings()) {
-    word_embeddings_ = take_embedding(arena, type_, shares_rows ? config_.table_rows : config_.vocab_size, width);
+    ends_->words = take_embedding(arena, type_, shares_rows ? config_.table_rows : config_.vocab_size, width);
   }
-  if (shares_rows) token_rows_ = arena.take<float>(config_.vocab_size);
-  if (config_.token_weights) token_weights_ = arena.take<float>(config_.vocab_size);
+  if (shares_rows) ends_->token_rows = arena.take<float>(config_.vocab_size);
+  if (config_.token_weights) ends_->token_weights = arena.take<float>(config_.vocab_size);
   take_position_weights(arena);
-  if (config_.embeddings_norm) embeddings_norm_ = take_layer_norm(arena, width, config_.norm_eps);
-  if (config_.embedding_size > 0) embeddings_projection_ = take_linear(arena, *kernels_, type_, width, hidden, true);
-  if (config_.convolution.kernel > 0) take_convolution(arena, *kernels_, type_, config_, convolution_);
+  if (config_.embeddings_norm) ends_->norm = take_layer_norm(arena, width, config_.norm_eps);
+  if (config_.embedding_size > 0) ends_->projection = take_linear(arena, *kernels_, type_, width, hidden, true);
+  if (config_.convolution.kernel > 0) take_convolution(arena, *kernels_, type_, config_, ends_->convolution);
   layers_.resize(static_cast<std::size_t>(config_.own_layers()));
   for (std::size_t i = 0; i < layers_.size(); ++i) take_layer(arena, layers_[i], config_.has_experts(static_cast<std::int64_t>(i)));
-  if (config_.norm_placement == NormPlacement::kPre) final_norm_ = take_layer_norm(arena, hidden, config_.norm_eps);
+  if (config_.norm_placement == NormPlacement::kPre) ends_->final_norm = take_layer_norm(arena, hidden, config_.norm_eps);
   // f32: small, and run once per sequence.
-  if (config_.pooler) pooler_ = take_linear(arena, *kernels_, WeightType::kF32, hidden, hidden, true);
+  if (config_.pooler) ends_->pooler = take_linear(arena, *kernels_, WeightType::kF32, hidden, hidden, true);
   if (config_.lm_head) {
-    lm_head_ = take_linear(arena, *kernels_, at_least_q8(type_), hidden, config_.vocab_size, config_.lm_head_bias);
+    ends_->lm_head = take_linear(arena, *kernels_, at_least_q8(type_), hidden, config_.vocab_size, config_.lm_head_bias);
   }
+  ends_->word_table = {&ends_->words, ends_->token_rows, ends_->token_weights, head_holds_embeddings() ? &ends_->lm_head : nullptr};
 }
 
 void Transformer::take_layer(Arena& arena, TransformerLayer& layer, bool experts) {
@@ -101,34 +104,34 @@ void Transformer::take_position_weights(Arena& arena) {
   const WeightType finer = type_ == WeightType::kF16 ? WeightType::kF32 : at_least_q16(type_);
   const std::int64_t before = config_.positions == Positions::kAfterPadding ? config_.padding_idx + 1 : 0;
   if (config_.positions != Positions::kNone) {
-    position_embeddings_ = take_embedding(arena, finer, before + config_.max_position_embeddings, width);
+    ends_->positions = take_embedding(arena, finer, before + config_.max_position_embeddings, width);
   }
-  if (config_.positions == Positions::kSinusoidal && !arena.measuring()) set_sinusoidal(position_embeddings_);
+  if (config_.positions == Positions::kSinusoidal && !arena.measuring()) set_sinusoidal(ends_->positions);
   if (config_.fairseq_positions && !arena.measuring()) {
-    set_fairseq_sinusoidal(position_embeddings_, config_.position_offset, before - 1);
+    set_fairseq_sinusoidal(ends_->positions, config_.position_offset, before - 1);
   }
-  if (config_.type_vocab_size > 0) token_type_embeddings_ = take_embedding(arena, finer, config_.type_vocab_size, width);
+  if (config_.type_vocab_size > 0) ends_->token_types = take_embedding(arena, finer, config_.type_vocab_size, width);
   switch (config_.relative_positions) {
     case RelativePositions::kNone:
       break;
     case RelativePositions::kRotary: {
-      rotary_ = take_rotary(arena, positions_, config_.head_size(), config_.rope);
+      ends_->rotary = take_rotary(arena, positions_, config_.head_size(), config_.rope);
       if (config_.local_rope_theta == 0) break;
-      local_rotary_ = take_rotary(arena, positions_, config_.head_size(), {.theta = config_.local_rope_theta});
+      ends_->local_rotary = take_rotary(arena, positions_, config_.head_size(), {.theta = config_.local_rope_theta});
       break;
     }
     case RelativePositions::kAlibi:
-      distance_bias_ = take_distance_bias(arena, config_.num_attention_heads, positions_);
-      if (!arena.measuring()) set_alibi(distance_bias_, config_.num_attention_heads);
+      ends_->distances = take_distance_bias(arena, config_.num_attention_heads, positions_);
+      if (!arena.measuring()) set_alibi(ends_->distances, config_.num_attention_heads);
       break;
     case RelativePositions::kT5Buckets:
       if (config_.t5.each_layer) break;
-      distance_bias_ = take_distance_bias(arena, config_.num_attention_heads, positions_);
+      ends_->distances = take_distance_bias(arena, config_.num_attention_heads, positions_);
       break;
     case RelativePositions::kDisentangled:
-      distance_buckets_ = take_distance_buckets(arena, positions_, config_.disentangled.buckets, config_.disentangled.max_distance);
-      relative_embeddings_ = take_embedding(arena, finer, config_.relative_rows(), config_.hidden_size);
-      relative_norm_ = take_layer_norm(arena, config_.hidden_size, config_.norm_eps);
+      ends_->distance_buckets = take_distance_buckets(arena, positions_, config_.disentangled.buckets, config_.disentangled.max_distance);
+      ends_->relative = take_embedding(arena, finer, config_.relative_rows(), config_.hidden_size);
+      ends_->relative_norm = take_layer_norm(arena, config_.hidden_size, config_.norm_eps);
       break;
   }
 }
@@ -136,38 +139,38 @@ void Transformer::take_position_weights(Arena& arena) {
 void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) const {
   const std::int64_t vocab = config_.vocab_size;
   if (head_holds_embeddings()) {
-    list.linear(names.word_embeddings, lm_head_, 0, vocab, false);
+    list.linear(names.word_embeddings, ends_->lm_head, 0, vocab, false);
     list.place(nullptr, nullptr, 0, 0);  // an adapter of the head leaves the embeddings as they are
     list.repeats(std::string(names.lm_head) + ".weight", {vocab, config_.hidden_size},
                  std::string(names.word_embeddings) + ".weight");
-    list.place(&lm_head_, nullptr, 0, vocab);
+    list.place(&ends_->lm_head, nullptr, 0, vocab);
   } else if (config_.lm_head && config_.cross_attention) {
     // As in transformers, the word embeddings are the head of an encoder-decoder's checkpoint that has none.
     const auto has_own = std::make_shared<bool>(false);
     list.matrix(names.word_embeddings, vocab, config_.hidden_size, true,
-                [=, this_words = word_embeddings_, head = lm_head_](auto i, auto* row) {
+                [=, this_words = ends_->words, head = ends_->lm_head](auto i, auto* row) {
                   set_row(this_words, i, row);
                   if (!*has_own) set_weight_row(head, i, row);
                 });
-    list.matrix(names.lm_head, vocab, config_.hidden_size, false, [=, head = lm_head_](auto i, auto* row) {
+    list.matrix(names.lm_head, vocab, config_.hidden_size, false, [=, head = ends_->lm_head](auto i, auto* row) {
       *has_own = true;
       set_weight_row(head, i, row);
     });
-    list.place(&lm_head_, nullptr, 0, vocab);
+    list.place(&ends_->lm_head, nullptr, 0, vocab);
   } else {
-    list.table(names.word_embeddings, word_embeddings_);
+    list.table(names.word_embeddings, ends_->words);
     list.slots.back().integers = config_.is_static();
-    if (token_rows_) {
-      list.vector(std::string(names.token_rows) + ".weight", token_rows_, vocab);
+    if (ends_->token_rows) {
+      list.vector(std::string(names.token_rows) + ".weight", ends_->token_rows, vocab);
       list.slots.back().integers = true;
       list.slots.back().below = config_.table_rows;
     }
-    if (token_weights_) list.vector(std::string(names.token_weights) + ".weight", token_weights_, vocab);
+    if (ends_->token_weights) list.vector(std::string(names.token_weights) + ".weight", ends_->token_weights, vocab);
     // Unless the bias has a name of its own.
-    if (config_.lm_head) list.linear(names.lm_head, lm_head_, 0, vocab, config_.lm_head_bias && !names.lm_head_bias);
+    if (config_.lm_head) list.linear(names.lm_head, ends_->lm_head, 0, vocab, config_.lm_head_bias && !names.lm_head_bias);
   }
   if (config_.lm_head && config_.lm_head_bias && names.lm_head_bias) {
-    list.slots.push_back({names.lm_head_bias, {1, vocab}, false, [head = lm_head_](std::int64_t, const float* row) {
+    list.slots.push_back({names.lm_head_bias, {1, vocab}, false, [head = ends_->lm_head](std::int64_t, const float* row) {
                             std::copy_n(row, head.out, head.bias);
                           }});
   }
@@ -179,26 +182,26 @@ void Transformer::add_embedding_slots(SlotList& list, const TransformerNames& na
   if (in_file && !config_.fairseq_positions) {
     // llama.cpp leaves out the rows up to the padding token's.
     const bool after_padding = config_.positions == Positions::kAfterPadding && is_gguf;
-    list.table(names.position_embeddings, position_embeddings_,
+    list.table(names.position_embeddings, ends_->positions,
                after_padding ? -(config_.padding_idx + 1) : config_.position_offset);
   }
-  if (config_.type_vocab_size > 0) list.table(names.token_type_embeddings, token_type_embeddings_);
-  if (config_.embeddings_norm) list.norm(names.embeddings_norm, embeddings_norm_, biases.norms);
-  if (config_.embedding_size > 0) list.linear(names.embeddings_projection, embeddings_projection_, 0, config_.hidden_size);
+  if (config_.type_vocab_size > 0) list.table(names.token_type_embeddings, ends_->token_types);
+  if (config_.embeddings_norm) list.norm(names.embeddings_norm, ends_->norm, biases.norms);
+  if (config_.embedding_size > 0) list.linear(names.embeddings_projection, ends_->projection, 0, config_.hidden_size);
   if (config_.relative_positions == RelativePositions::kRotary && is_gguf) {
     list.slots.push_back(
-        {"rope_freqs.weight", {rotary_.half}, false, [rotary = rotary_, count = positions_, rope = config_.rope](auto, auto* row) {
+        {"rope_freqs.weight", {ends_->rotary.half}, false, [rotary = ends_->rotary, count = positions_, rope = config_.rope](auto, auto* row) {
            set_rotary_factors(rotary, count, rope, row);
          }});
   }
   if (config_.relative_positions == RelativePositions::kT5Buckets && !config_.t5.each_layer) {
-    add_distance_slots(list, names.relative_attention_bias, distance_bias_);
+    add_distance_slots(list, names.relative_attention_bias, ends_->distances);
   }
   if (config_.relative_positions == RelativePositions::kDisentangled) {
-    list.table(names.relative_embeddings, relative_embeddings_);
-    if (config_.disentangled.norm) list.norm(names.relative_norm, relative_norm_, true);
+    list.table(names.relative_embeddings, ends_->relative);
+    if (config_.disentangled.norm) list.norm(names.relative_norm, ends_->relative_norm, true);
   }
-  if (config_.convolution.kernel > 0) add_convolution_slots(config_, names, convolution_, list);
+  if (config_.convolution.kernel > 0) add_convolution_slots(config_, names, ends_->convolution, list);
 }
 
 void Transformer::add_distance_slots(SlotList& list, const std::string& name, const DistanceBias& bias) const {
@@ -287,9 +290,9 @@ std::vector<WeightSlot> Transformer::weight_slots(const TransformerNames& names,
   add_embedding_slots(list, names, is_gguf);
   for (std::size_t i = 0; i < layers_.size(); ++i) add_layer_slots(list, names, i, is_gguf);
   if (config_.norm_placement == NormPlacement::kPre) {
-    list.norm(names.final_norm, final_norm_, config_.biases.norms, is_gguf ? 0 : names.norm_offset);
+    list.norm(names.final_norm, ends_->final_norm, config_.biases.norms, is_gguf ? 0 : names.norm_offset);
   }
-  if (config_.pooler) list.linear(names.pooler, pooler_, 0, config_.hidden_size, true, false);
+  if (config_.pooler) list.linear(names.pooler, ends_->pooler, 0, config_.hidden_size, true, false);
   return std::move(list.slots);
 }
 

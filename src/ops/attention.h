@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/arena.h"
 #include "core/taps.h"
@@ -28,6 +29,7 @@ struct AttentionShape {
   std::int64_t kv_width() const { return kv_heads * head_dim; }
   std::int64_t qkv_width() const { return query_width() + kv_width() + kv_heads * value_size(); }
   std::int64_t context_width() const { return heads * value_size(); }
+  bool operator==(const AttentionShape&) const = default;
 };
 
 // Keys and values of one kv head in kernel layout; length is a multiple of 8.
@@ -56,6 +58,12 @@ struct KvCache {
 KvCache take_kv_cache(Arena& arena, const AttentionShape& shape, std::int64_t layers, std::int64_t slots, std::int64_t length);
 // Copies the first tokens of slot `from` to slot `to` of the same cache, or of target, which has the same layers and shape.
 void copy_slot(const KvCache& cache, std::int64_t from, std::int64_t to, std::int64_t tokens, const KvCache* target = nullptr);
+
+// Keys and values of sources: an encoder's states as projected by each layer's cross attention, one slot per source.
+struct CrossKv {
+  KvCache cache;
+  std::vector<std::int32_t> lengths;  // [slots] tokens of each source
+};
 
 // Keys and values of consecutive tokens: token i starts at keys + i * stride, kv heads side by side.
 struct KvRows {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/real_math.h"
@@ -122,6 +123,22 @@ void add_embedding_rows(const Embedding& embedding, std::span<const std::int32_t
       out += embedding.hidden;
     }
   });
+}
+
+void word_rows(const WordTable& words, std::span<const std::int32_t> ids, std::int64_t width, float* out) {
+  if (words.head) {
+    for (const std::int32_t id : ids) get_weight_row(*words.head, id, std::exchange(out, out + width));
+    return;
+  }
+  std::fill(out, out + static_cast<std::int64_t>(ids.size()) * width, 0.0f);
+  if (!words.token_rows && !words.token_weights) return add_embedding_rows(*words.table, ids, out);
+  for (const std::int32_t id : ids) {
+    const std::int32_t row = words.token_rows ? static_cast<std::int32_t>(words.token_rows[id]) : id;
+    add_embedding_rows(*words.table, {&row, 1}, out);
+    const float weight = words.token_weights ? words.token_weights[id] : 1.0f;
+    for (std::int64_t j = 0; weight != 1.0f && j < width; ++j) out[j] *= weight;
+    out += width;
+  }
 }
 
 void tied_logits(const Compute& compute, const Embedding& words, const float* bias, const float* x, std::int64_t count,

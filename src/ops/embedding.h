@@ -35,6 +35,17 @@ void set_fairseq_sinusoidal(const Embedding& embedding, std::int64_t first, std:
 // out[i, :] += table[ids[i], :]; ids are in [0, rows).
 void add_embedding_rows(const Embedding& embedding, std::span<const std::int32_t> ids, float* out);
 
+// Word embeddings: a row of the table for each token, or the row that token_rows names, times the token's weight. A head over the
+// vocabulary that is tied to them has them in its place.
+struct WordTable {
+  const Embedding* table = nullptr;
+  const float* token_rows = nullptr;     // [vocab] whole numbers, or null
+  const float* token_weights = nullptr;  // [vocab], or null
+  const Linear* head = nullptr;          // [vocab, width] in place of the table, or null
+};
+// out: [ids.size(), width], written.
+void word_rows(const WordTable& words, std::span<const std::int32_t> ids, std::int64_t width, float* out);
+
 // logits [count, vocab] = x [count, width] times the table's rows, plus bias [vocab]. Each row of the table is widened once; each
 // logit is a sum over ascending k.
 void tied_logits(const Compute& compute, const Embedding& words, const float* bias, const float* x, std::int64_t count,

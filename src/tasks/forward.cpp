@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "pass/run.h"
 #include "tasks/head_logits.h"
 
 namespace wattn {
@@ -55,7 +56,7 @@ Result<void> lens_of_masked_lm(Model& model, const std::vector<float>& states, s
   for (std::int64_t first = 0; first < tokens; first += kLensRows) {
     const std::int64_t some = std::min(kLensRows, tokens - first);
     rows.assign(states.begin() + first * hidden, states.begin() + (first + some) * hidden);
-    model.transformer().final_norm(model.team(), rows.data(), some);
+    final_norm(model.transformer().plan(), model.transformer().compute(model.team()), rows.data(), some);
     logits.clear();
     if (auto ran = model.run_head(rows.data(), some, logits); !ran.ok()) return ran;
     for (std::size_t i = 0; i < logits.size(); i += vocab) add_best_tokens({&logits[i], vocab}, count, order, out);

@@ -13,7 +13,7 @@ std::int64_t attention_work(const Transformer& transformer, std::int64_t layer, 
   const TransformerConfig& config = transformer.config();
   const std::int64_t window = config.is_local(layer) ? config.local_window : -1;
   const ScoreTerms terms{.causal = config.causal, .window_before = window, .window_after = window};
-  std::int64_t work = attention_macs(transformer.attention_shape(), scored_pairs(terms, seq, seq));
+  std::int64_t work = attention_macs(config.attention_shape(), scored_pairs(terms, seq, seq));
   if (config.relative_positions == RelativePositions::kDisentangled) {
     const std::int64_t buckets = std::min(config.relative_rows(), 2 * seq);
     work += 2 * buckets * config.query_width() * (seq + config.hidden_size);
@@ -69,7 +69,7 @@ class StackRows {
     if (!in_layer && layers_begin_ >= 0) end_layers();
     if (is(name, {names_.attention_output})) add_attention(attention_work(transformer_, layer_, seq_));
     if (is(name, {names_.cross_output}))
-      add_attention(attention_macs(transformer_.attention_shape(), scored_pairs({}, seq_, seq_)));
+      add_attention(attention_macs(config_.attention_shape(), scored_pairs({}, seq_, seq_)));
     if (shape.size() == 1 && !is_table) {
       const char* type = config_.norm == NormKind::kRms ? "RMSNorm" : "LayerNorm";
       rows_.push_back({name, type, shape, {seq_, size}, size, 0});

@@ -6,6 +6,7 @@
 #include "models/heads_backward.h"
 #include "ops/pooling.h"
 #include "ops/sentence_losses.h"
+#include "pass/run.h"
 #include "tasks/head_logits.h"
 #include "tasks/train.h"
 
@@ -299,8 +300,9 @@ Result<Trainer::LossSum> Trainer::lm_loss(const TrainRows& rows, const Batch& ba
   if (!found.ok()) return found.error();
   const std::vector<NextToken>& tokens = found.value();
   if (tokens.empty()) return input_error("training: expected a text with a token to learn, found none (is max_length too short?)");
+  const int threads = model_.team().most_threads();
   const std::uint64_t bytes =
-      transformer.lm_head_bytes(kRows) + lm_head_backward_bytes(transformer, kRows, model_.team().most_threads());
+      lm_head_bytes(transformer.plan(), kRows, threads) + lm_head_backward_bytes(transformer, kRows, threads);
   auto arena = Arena::with_bytes(bytes, "training");
   if (!arena.ok()) return arena.error();
   std::vector<float> read(size_of(kRows * hidden)), d_read(read.size()), logits(size_of(kRows * vocab)), d_logits(logits.size());
@@ -315,7 +317,7 @@ Result<Trainer::LossSum> Trainer::lm_loss(const TrainRows& rows, const Batch& ba
       targets.push_back(chunk[i].id);
     }
     arena.value().reset();
-    transformer.lm_head(model_.team(), read.data(), count, arena.value(), logits.data());
+    lm_head(transformer.plan(), transformer.compute(model_.team()), read.data(), count, arena.value(), logits.data());
     loss.sum +=
         cross_entropy({logits.data(), count, vocab}, targets, {.reduction = Reduction::kSum}, d_states ? d_logits.data() : nullptr);
     if (!d_states) continue;

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "models/experts.h"
+#include "ops/experts.h"
 #include "models/heads_backward.h"
 #include "tasks/train.h"
 
@@ -258,7 +258,7 @@ Result<void> Trainer::prepare_layers() {
 void Trainer::prepare_embeddings(std::size_t i) {
   const Stack& stack = stacks_[i];
   const TransformerConfig& config = stack.model->config();
-  const Transformer::Ends value = stack.model->ends(), gradient = stack.gradients->ends();
+  const Transformer::Ends &value = stack.model->ends(), &gradient = stack.gradients->ends();
   const auto add_table = [&](const Embedding& table, const Embedding& d_table) {
     if (table.rows == 0) return;
     const auto all = [&](const Embedding& of) { return std::span(static_cast<float*>(of.table), size_of(of.rows * of.hidden)); };
@@ -336,7 +336,7 @@ void Trainer::spread_weights() {
   }
   if (!shares_words()) return;
   const Transformer& from = *stacks_.back().model;
-  const Transformer::Ends to = stacks_.front().model->ends();
+  const Transformer::Ends& to = stacks_.front().model->ends();
   std::vector<float> row(size_of(to.words.hidden));
   for (std::int32_t id = 0; id < to.words.rows; ++id) {
     if (from.shared_weights().out > 0) {

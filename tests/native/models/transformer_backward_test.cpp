@@ -465,8 +465,8 @@ struct LmHead {
     ThreadTeam alone;
     const std::int64_t rows = static_cast<std::int64_t>(hidden.size()) / model.config().hidden_size;
     std::vector<float> logits(static_cast<std::size_t>(rows * model.config().vocab_size));
-    Arena arena = Arena::with_bytes(model.lm_head_bytes(rows), "test").value();
-    model.lm_head(alone, hidden.data(), rows, arena, logits.data());
+    Arena arena = Arena::with_bytes(lm_head_bytes(model.plan(), rows, 1), "test").value();
+    lm_head(model.plan(), model.compute(alone), hidden.data(), rows, arena, logits.data());
     return logits;
   }
 };

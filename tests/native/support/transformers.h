@@ -9,6 +9,7 @@
 #include "models/arch.h"
 #include "models/transformer.h"
 #include "native/support/files.h"
+#include "pass/run.h"
 
 namespace wattn::test {
 
@@ -39,9 +40,10 @@ inline Result<Transformer> load_transformer(const std::string& folder, const Ker
 }
 
 inline std::vector<float> run(const Transformer& transformer, ThreadTeam& team, const Batch& batch, Taps* taps = nullptr) {
-  Arena arena = Arena::with_bytes(transformer.forward_bytes(batch.tokens(), batch.tokens(), true, team.threads()), "test").value();
+  const PassSizes limits{.tokens = batch.tokens(), .keys = batch.tokens(), .own_keys = batch.tokens(), .threads = team.threads()};
+  Arena arena = Arena::with_bytes(forward_bytes(transformer.plan(), limits), "test").value();
   std::vector<float> hidden(static_cast<std::size_t>(batch.tokens() * transformer.config().hidden_size));
-  transformer.forward(team, batch, {}, arena, hidden.data(), taps);
+  forward(transformer.plan(), transformer.compute(team), batch, {}, arena, hidden.data(), taps);
   return hidden;
 }
 

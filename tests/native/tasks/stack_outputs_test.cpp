@@ -7,6 +7,7 @@
 
 #include "native/support/generation.h"
 #include "native/support/goldens.h"
+#include "pass/run.h"
 #include "tasks/forward.h"
 
 namespace wattn {
@@ -297,12 +298,12 @@ TEST(StackOutputs, TapsRunNoMoreKernelsAndUseNoMoreArena) {
   std::vector<float> hidden(5 * 8);
   const auto calls_of = [&](Taps* taps) {
     Arena measure;
-    decoder.value().take_kv_cache(measure, 1, 16);
-    const std::uint64_t bytes = measure.used() + decoder.value().forward_bytes(5, 16, false, 1);
+    take_kv_cache(measure, decoder.value().plan(), 1, 16);
+    const std::uint64_t bytes = measure.used() + forward_bytes(decoder.value().plan(), {.tokens = 5, .keys = 16});
     Arena arena = std::move(Arena::with_bytes(bytes, "a test").value());
-    const KvCache cache = decoder.value().take_kv_cache(arena, 1, 16);
+    const KvCache cache = take_kv_cache(arena, decoder.value().plan(), 1, 16);
     kernel_calls = 0;
-    decoder.value().forward(team, batch, {.cache = &cache}, arena, hidden.data(), taps);
+    forward(decoder.value().plan(), decoder.value().compute(team), batch, {.cache = &cache}, arena, hidden.data(), taps);
     EXPECT_EQ(arena.used(), bytes);
     return kernel_calls;
   };

@@ -48,4 +48,16 @@ struct Batch {
   }
 };
 
+// visit(token, row): the row of a token's position in a table of positions after padding: padding for that token, and
+// padding + i for the i-th other token of its sequence, from 1.
+template <class Visit>
+void each_position_after_padding(const Batch& batch, std::int32_t padding, const Visit& visit) {
+  for (std::int64_t i = 0; i < batch.batch(); ++i) {
+    std::int32_t last = padding;
+    for (std::int32_t token = batch.seq_start[i]; token < batch.seq_start[i + 1]; ++token) {
+      visit(token, batch.input_ids[token] == padding ? padding : ++last);
+    }
+  }
+}
+
 }  // namespace wattn

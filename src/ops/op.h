@@ -1,0 +1,109 @@
+// Ops as the steps of a pass have them (plan/plan.h). Each has a row in a table: the width of its result, what memory that may share,
+// what it computes, and the scratch it takes.
+#pragma once
+
+#include <cstdint>
+
+#include "core/arena.h"
+#include "core/taps.h"
+#include "ops/attention.h"
+#include "ops/batch.h"
+#include "ops/compute.h"
+
+namespace wattn {
+
+enum class Op : std::uint8_t {
+  kWords,      // embeddings of the tokens; weight: WordTable
+  kAddRows,    // x + a row for each token; variant: IdsOf; weight: Embedding
+  kRelative,   // rows of the relative embeddings for the distances of the batch; weight: Embedding
+  kScale,      // factor * x
+  kNorm,       // norm(x), or norm(x + other); variant: NormKind; weight: LayerNorm
+  kHeadNorm,   // x with an RMSNorm of its queries (variant 0) or keys (1), in parts as wide as the weight, a LayerNorm
+  kRotate,     // x with its queries and keys rotated; weight: Rotary
+  kLinear,     // activation(x W^T + bias); variant: Activation; weight: Linear, of which the first rows may be used
+  kActivate,   // activation(x); variant: Activation
+  kGate,       // activation(x[:, :width]) * x[:, width:]; variant: Activation
+  kAdd,        // other + factor * x
+  kAttention,  // x: queries, keys, values; other: relative queries and keys, or none; weight: DistanceBias, or none
+  kStore,      // x: cross keys and values of a source, into its slot
+  kSoftcap,    // factor * tanh(x / factor)
+  // Rare: in more_op_rows().
+  kWindows,  // rows of x around each token, side by side, zeros outside of its sequence; factor: how many
+  kExperts,  // the sum of the outputs of the experts that suit a token best; variant: Activation; weight: Experts
+};
+constexpr int kCommonOps = static_cast<int>(Op::kWindows);
+
+// Which rows kAddRows takes.
+enum class IdsOf : std::uint8_t {
+  kTokenTypes,
+  kPositions,
+  kAfterPadding,  // factor: the padding token, which has the row of its number; the others have those that follow
+};
+
+// The constants of attention, and of what prepares its queries and keys.
+struct AttentionStep {
+  AttentionShape shape;
+  float scale = 1, softcap = 0;                       // as in ScoreTerms
+  std::int64_t window_before = -1, window_after = -1;  // likewise
+  bool causal = false;
+  bool cross = false;  // keys and values are those of a source
+  bool operator==(const AttentionStep&) const = default;
+};
+
+// Limits of a pass, or its sizes.
+struct PassSizes {
+  std::int64_t tokens = 0;
+  std::int64_t buckets = 0;   // of relative embeddings
+  std::int64_t keys = 0;      // of any sequence, slot or source
+  std::int64_t own_keys = 0;  // of a sequence without a slot
+  int threads = 1;
+};
+
+// Keys and values that outlast a pass.
+struct PassStates {
+  const KvCache* cache = nullptr;     // of the batch's slots; null: without a cache
+  const CrossKv* cross_kv = nullptr;  // of the batch's sources; null: without cross attention
+};
+
+// What all steps of a pass share.
+struct PassInput {
+  const Compute* compute = nullptr;  // null while memory is planned
+  const Batch* batch = nullptr;      // null where no op reads it
+  PassSizes sizes{};
+  PassStates states{};
+  std::int64_t source = 0;  // the slot that kStore fills
+  Taps* taps = nullptr;
+  Disentangled relative{};
+};
+
+// One step. Null data while scratch is measured.
+struct OpCall {
+  const PassInput& pass;
+  const void* weight = nullptr;
+  const AttentionStep* attention = nullptr;
+  std::uint8_t variant = 0;
+  float factor = 1;
+  std::int64_t rows = 0, x_width = 0, width = 0;
+  const float* x = nullptr;      // [rows, x_width]
+  const float* other = nullptr;  // [rows, width], of attention: [buckets, ..]
+  float* out = nullptr;          // [rows, width]
+  std::int64_t layer = -1;       // whose step it is
+  float score_divisor = 1;       // of the layer
+  Arena* scratch = nullptr;
+};
+
+// How wide an op's result is.
+enum class OpWidth : std::uint8_t { kNone, kOfX, kHalfOfX, kFactorTimesX, kOfWeight, kRowsOfWeight, kContext };
+
+struct OpRow {
+  const char* name;
+  OpWidth width;
+  bool over_x, over_other;  // whether the result may take the place of x or other, if nothing reads that later
+  void (*forward)(const OpCall& call);
+  void (*scratch)(const OpCall& call);  // takes what forward() takes from call.scratch; null: nothing
+};
+const OpRow& op_row(Op op);
+// From Op::kWindows on. A program that defines it as null has no models with such ops.
+const OpRow* more_op_rows();
+
+}  // namespace wattn

@@ -1,0 +1,194 @@
+#include "pass/run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "pass/layer_taps.h"
+
+namespace wattn {
+namespace {
+
+// The sections of one pass, one after the other, in one memory.
+class Pass {
+ public:
+  Pass(const Plan& plan, const PassInput& pass, const Places& places) : plan_(plan), pass_(pass), places_(places) {}
+
+  void run(const SectionUse& use, std::int64_t layer = -1) {
+    if (use.section < 0) return;
+    if (use.section != laid_out_) layout_ = lay_out(plan_, use, pass_);
+    laid_out_ = use.section;
+    run_section(plan_, use, pass_, layout_, places_, layer);
+  }
+
+ private:
+  const Plan& plan_;
+  const PassInput& pass_;
+  const Places places_;
+  Layout layout_;
+  std::int32_t laid_out_ = -1;
+};
+
+std::uint64_t bytes_of(const Plan& plan, const SectionUse& use, const PassInput& pass) {
+  return use.section < 0 ? 0 : lay_out(plan, use, pass).bytes;
+}
+
+// Of the sections that forward() runs. relative: bytes of the relative embeddings, before them.
+std::uint64_t bytes_of_forward(const Plan& plan, const PassInput& pass, std::uint64_t& relative) {
+  std::uint64_t most = std::max(bytes_of(plan, plan.embeddings, pass), bytes_of(plan, plan.final_norm, pass));
+  std::int32_t last = -1;  // layers of one kind often follow each other
+  for (const Layer& layer : plan.layers) {
+    if (std::exchange(last, layer.steps.section) == layer.steps.section) continue;
+    most = std::max(most, bytes_of(plan, layer.steps, pass));
+  }
+  Arena measure;
+  measure.take<float>(pass.sizes.buckets * plan.values[kRelativeValue].width);
+  relative = measure.used();
+  return relative + most;
+}
+
+// The buckets of distances in sequences of so many tokens.
+Disentangled relative_terms(const Plan& plan, std::int64_t tokens) {
+  Disentangled out{.distances = plan.distances};
+  if (!plan.distances || tokens == 0) return out;
+  const std::int64_t longest = std::min(tokens, plan.distances->span);
+  out.first = plan.distances->of(1 - longest);
+  out.count = plan.distances->of(longest - 1) + 1 - out.first;
+  return out;
+}
+
+void show_taps(const Value* values, std::int64_t num_values, PlanId out, float* data, const LayerTaps& taps) {
+  if (const char* name = values[out].name) taps.rows(name, data, values[out].width);
+  for (const Value* view = values; view < values + num_values; ++view) {
+    if (view->of == out && view->name) taps.columns(view->name, data, values[out].width, view->column, view->width);
+  }
+}
+
+#ifndef NDEBUG
+void poison(void* at, std::uint64_t bytes) { std::memset(at, 0xFF, static_cast<std::size_t>(bytes)); }  // NaN as floats
+
+// What is free after a step, or is about to be written.
+void poison_free(const Section& section, const Layout& layout, std::byte* arena, int step, bool before) {
+  for (int v = 0; v < section.num_values; ++v) {
+    const Layout::Home& home = layout.homes[static_cast<std::size_t>(v)];
+    if (home.bytes > 0 && (before ? home.first == step : home.last == step)) poison(arena + home.offset, home.bytes);
+  }
+  const Layout::Scratch& scratch = layout.scratch[static_cast<std::size_t>(step)];
+  if (scratch.bytes > 0) poison(arena + scratch.offset, scratch.bytes);
+}
+#else
+void poison_free(const Section&, const Layout&, std::byte*, int, bool) {}
+#endif
+
+}  // namespace
+
+void run_section(const Plan& plan, const SectionUse& use, const PassInput& pass, const Layout& layout, const Places& places,
+                 std::int64_t layer) {
+  const Section& section = plan.sections[static_cast<std::size_t>(use.section)];
+  const Value* values = plan.values.data() + section.first_value;
+  const auto data_of = [&](PlanId id) -> float* {
+    if (id < 0) return nullptr;
+    const Layout::Home& home = layout.homes[static_cast<std::size_t>(layout.home[static_cast<std::size_t>(id)])];
+    float* const of_place[] = {reinterpret_cast<float*>(places.arena + home.offset), places.stream, places.relative, places.output};
+    return of_place[static_cast<int>(home.place)];
+  };
+  for (int s = 0; s < section.num_steps; ++s) {
+    const Step& step = plan.steps[static_cast<std::size_t>(section.first_step + s)];
+    poison_free(section, layout, places.arena, s, true);
+    OpCall call = call_of(plan, use, step, pass);
+    const Layout::Scratch& scratch = layout.scratch[static_cast<std::size_t>(s)];
+    Arena arena = Arena::inside(places.arena + scratch.offset, scratch.bytes);
+    call.x = data_of(step.x);
+    call.other = data_of(step.other);
+    call.out = data_of(step.out);
+    call.layer = layer;
+    if (layer >= 0) call.score_divisor = plan.layers[static_cast<std::size_t>(layer)].score_divisor;
+    call.scratch = &arena;
+    op_row(step.op).forward(call);
+    if (pass.taps && step.out >= 0) {
+      show_taps(values, section.num_values, step.out, call.out, {pass.taps, static_cast<int>(layer), call.rows});
+    }
+    poison_free(section, layout, places.arena, s, false);
+  }
+}
+
+std::uint64_t forward_bytes(const Plan& plan, const PassSizes& limits) {
+  PassInput pass{.sizes = limits};
+  pass.sizes.buckets = relative_terms(plan, limits.own_keys).count;
+  std::uint64_t relative = 0;
+  return bytes_of_forward(plan, pass, relative);
+}
+
+void forward(const Plan& plan, const Compute& compute, const Batch& batch, const PassStates& states, Arena& arena, float* hidden,
+             Taps* taps) {
+  const ThreadTeam::Awake awake(compute.team);
+  const std::int64_t own_keys = states.cache ? 0 : batch.longest(), sources = states.cross_kv ? states.cross_kv->cache.length : 0;
+  const Disentangled relative = relative_terms(plan, own_keys);
+  const PassInput input{.compute = &compute,
+                        .batch = &batch,
+                        .sizes = {.tokens = batch.tokens(),
+                                  .buckets = relative.count,
+                                  .keys = std::max(states.cache ? states.cache->length : own_keys, sources),
+                                  .own_keys = own_keys,
+                                  .threads = compute.team.threads()},
+                        .states = states,
+                        .taps = taps,
+                        .relative = relative};
+  std::uint64_t relative_bytes = 0;
+  auto* const memory = arena.take<std::byte>(static_cast<std::int64_t>(bytes_of_forward(plan, input, relative_bytes)));
+  Pass pass(plan, input,
+            {.stream = hidden, .relative = reinterpret_cast<float*>(memory), .arena = memory + relative_bytes});
+  pass.run(plan.embeddings);
+  for (std::size_t layer = 0; layer < plan.layers.size(); ++layer) {
+    pass.run(plan.layers[layer].steps, static_cast<std::int64_t>(layer));
+  }
+  pass.run(plan.final_norm);
+}
+
+std::uint64_t read_source_bytes(const Plan& plan, std::int64_t tokens, int threads) {
+  return bytes_of(plan, plan.layers.front().source,
+                  {.sizes = {.tokens = tokens, .threads = threads}});
+}
+
+void read_source(const Plan& plan, const Compute& compute, const float* states, std::int64_t tokens, std::int64_t slot,
+                 CrossKv& cross_kv, Arena& arena, Taps* taps) {
+  const ThreadTeam::Awake awake(compute.team);
+  const PassInput input{.compute = &compute,
+                        .sizes = {.tokens = tokens, .threads = compute.team.threads()},
+                        .states = {.cross_kv = &cross_kv},
+                        .source = slot,
+                        .taps = taps};
+  const auto bytes = static_cast<std::int64_t>(bytes_of(plan, plan.layers.front().source, input));
+  Pass pass(plan, input, {.stream = const_cast<float*>(states), .arena = arena.take<std::byte>(bytes)});
+  for (std::size_t layer = 0; layer < plan.layers.size(); ++layer) {
+    pass.run(plan.layers[layer].source, static_cast<std::int64_t>(layer));
+  }
+  cross_kv.lengths[static_cast<std::size_t>(slot)] = static_cast<std::int32_t>(tokens);
+}
+
+void final_norm(const Plan& plan, const Compute& compute, float* rows, std::int64_t count) {
+  const PassInput input{.compute = &compute, .sizes = {.tokens = count}};
+  Pass(plan, input, {.stream = rows}).run(plan.final_norm);
+}
+
+std::uint64_t lm_head_bytes(const Plan& plan, std::int64_t rows, int threads) {
+  return bytes_of(plan, plan.head, {.sizes = {.tokens = rows, .threads = threads}});
+}
+
+void lm_head(const Plan& plan, const Compute& compute, float* hidden, std::int64_t rows, Arena& arena, float* logits) {
+  const ThreadTeam::Awake awake(compute.team);
+  const PassInput input{.compute = &compute, .sizes = {.tokens = rows, .threads = compute.team.threads()}};
+  const auto bytes = static_cast<std::int64_t>(bytes_of(plan, plan.head, input));
+  Pass(plan, input, {.stream = hidden, .output = logits, .arena = arena.take<std::byte>(bytes)}).run(plan.head);
+}
+
+KvCache take_kv_cache(Arena& arena, const Plan& plan, std::int64_t slots, std::int64_t length) {
+  return take_kv_cache(arena, plan.keys_values.shape, plan.keys_values.layers, slots, length);
+}
+
+CrossKv take_cross_kv(Arena& arena, const Plan& plan, std::int64_t slots, std::int64_t length) {
+  return {take_kv_cache(arena, plan.cross_keys_values.shape, plan.cross_keys_values.layers, slots, length),
+          std::vector<std::int32_t>(static_cast<std::size_t>(slots))};
+}
+
+}  // namespace wattn

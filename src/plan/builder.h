@@ -1,0 +1,40 @@
+// PlanBuilder: writes a plan, a section at a time.
+#pragma once
+
+#include "plan/plan.h"
+
+namespace wattn {
+
+class PlanBuilder {
+ public:
+  // hidden: the width of the stream.
+  explicit PlanBuilder(std::int64_t hidden) : hidden_(hidden) {}
+
+  // Steps, values and weights belong to this section until end().
+  void begin(const char* name);
+  // Fuses steps (plan/fusions.h). A section that has the steps and values of an earlier one is that section.
+  SectionUse end();
+
+  // Appends a step, and gives the value that it writes; -1 if it writes none. rows: of the result. weight: nothing if its `at` is
+  // null.
+  PlanId step(Step step, const Weight& weight = {}, Rows rows = Rows::kTokens);
+  PlanId view(PlanId of, std::int64_t column, std::int64_t width, const char* name);
+  Value& value(PlanId id) { return plan.values[static_cast<std::size_t>(section_.first_value + id)]; }
+  PlanId named(PlanId id, const char* name) {
+    value(id).name = name;
+    return id;
+  }
+  std::int8_t attention(const AttentionStep& constants);
+
+  Plan plan;
+
+ private:
+  PlanId add_value(const Value& value);
+  PlanId add_weight(const Weight& weight);
+
+  std::int64_t hidden_;
+  Section section_;
+  std::int32_t first_weight_ = 0;
+};
+
+}  // namespace wattn

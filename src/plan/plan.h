@@ -1,0 +1,94 @@
+// Plan: what a model computes, as data. A pass runs its sections one after the other (pass/run.h): the embeddings, each layer, the
+// final norm, the head over the vocabulary; and for each source the keys and values that cross attention reads.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/op.h"
+
+namespace wattn {
+
+// Of a section's values and weights; -1: none.
+using PlanId = std::int8_t;
+
+enum class Rows : std::uint8_t {
+  kTokens,   // those that the section is run over
+  kBuckets,  // of distances (ops/attention_disentangled.h)
+};
+
+// Where a value lies. All but the first outlast their section.
+enum class Place : std::uint8_t {
+  kArena,
+  kStream,    // what a layer reads, and its result: one memory from layer to layer
+  kRelative,  // the relative embeddings, which all layers read
+  kOutput,    // of the head
+};
+
+struct Value {
+  const char* name = nullptr;  // of the tap that shows it (core/taps.h); null: none
+  std::int64_t width = 0;
+  Rows rows = Rows::kTokens;
+  Place place = Place::kArena;
+  PlanId of = -1;           // a view: columns of this value
+  std::int64_t column = 0;  // the first of them
+  bool operator==(const Value&) const = default;
+};
+
+struct Step {
+  Op op;
+  std::uint8_t variant = 0;    // an enumerator that the op names
+  PlanId x = -1, other = -1;   // read
+  PlanId out = -1;             // written
+  PlanId weight = -1;          // from the first weight of the layer on
+  std::int8_t attention = -1;  // constants, in Plan::attentions
+  float factor = 1;
+  bool operator==(const Step&) const = default;
+};
+
+// A layer's use of a tensor, or of some of its rows.
+struct Weight {
+  const char* name = nullptr;
+  std::int64_t rows = 0, width = 0;
+  const void* at = nullptr;  // what the op reads: a Linear, a LayerNorm, an Embedding, ..
+};
+
+// Steps in their order. Value 0 is the stream, value 1 the relative embeddings.
+struct Section {
+  const char* name = nullptr;
+  std::int32_t first_value = 0, num_values = 0;
+  std::int32_t first_step = 0, num_steps = 0;
+};
+constexpr PlanId kStreamValue = 0, kRelativeValue = 1;
+
+// A section with weights; layers of one kind share a section.
+struct SectionUse {
+  std::int32_t section = -1;  // -1: there is none
+  std::int32_t first_weight = 0;
+};
+
+struct Layer {
+  SectionUse steps;
+  SectionUse source;        // over an encoder's states
+  float score_divisor = 1;  // of attention
+};
+
+// Keys and values that outlast a pass: those of sequences, and those of sources.
+struct State {
+  AttentionShape shape{};
+  std::int64_t layers = 0;  // 0: there is no such state
+};
+
+struct Plan {
+  std::vector<Value> values;
+  std::vector<Step> steps;
+  std::vector<AttentionStep> attentions;
+  std::vector<Weight> weights;
+  std::vector<Section> sections;
+  SectionUse embeddings, final_norm, head;
+  std::vector<Layer> layers;
+  State keys_values, cross_keys_values;
+  const DistanceBuckets* distances = nullptr;  // of the relative embeddings; null: there are none
+};
+
+}  // namespace wattn
