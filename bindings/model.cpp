@@ -7,6 +7,7 @@
 #include "models/config_fields.h"
 #include "models/heads.h"
 #include "models/transformer.h"
+#include "ops/op.h"
 #include "tokenizer/formats/converters.h"
 #include "tokenizer/models/model.h"
 
@@ -18,8 +19,6 @@ std::span<const Arch* const> more_archs() { return {}; }
 const SpanLoader* span_loader() { return nullptr; }
 void take_experts(Arena&, const Kernels&, WeightType, const TransformerConfig&, TransformerLayer&) {}
 void add_experts_slots(const TransformerConfig&, const TransformerNames&, const TransformerLayer&, std::size_t, SlotList&) {}
-void experts_feed_forward(const Compute&, const TransformerConfig&, const TransformerLayer&, const ExpertsScratch&,
-                          const LinearScratch&, const float*, std::int64_t, float*) {}
 // The same for models/own_output.cpp, models/convolution.cpp and engine/task_adapters.cpp.
 bool Head::may_be_untied() { return false; }
 void Head::keep_own_output(std::vector<WeightSlot>&) const {}
@@ -27,8 +26,7 @@ Result<void> Head::choose_output(std::span<const WeightSlot>) { return {}; }
 void read_convolution(Fields& config, TransformerConfig&) { config.expect("conv_kernel_size", 0); }
 void take_convolution(Arena&, const Kernels&, WeightType, const TransformerConfig&, Convolution&) {}
 void add_convolution_slots(const TransformerConfig&, const TransformerNames&, const Convolution&, SlotList&) {}
-void convolve(const Compute&, const TransformerConfig&, const Convolution&, const Batch&, const ConvolutionScratch&,
-              const LinearScratch&, const float*) {}
+const OpRow* more_op_rows() { return nullptr; }
 const TaskAdapters* task_adapters() { return nullptr; }
 // The same for models/rope_types.cpp and kernels/more_activations.cpp.
 bool read_more_rope(Fields&, Fields&, RopeScaling&) { return false; }

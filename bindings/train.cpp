@@ -1,6 +1,7 @@
 // Training of a loaded model, and tasks of rare models. This file takes the place of model.cpp in the full WebAssembly.
 #include "tasks/train.h"
 #include "tasks/find_spans.h"
+#include "tasks/plan_text.h"
 
 #include "bindings/retrieval.h"
 
@@ -144,6 +145,8 @@ class TrainerHandle : public RetrievalHandle {
   }
   // labels: in the same form as the texts; options: threshold and first_text. A job; answer: spans, Int32Array of text, begin, end
   // and label of each; scores [spans]; windows, truncated, unknown [texts].
+  // Answer: text.
+  val plan() { return answer("text", val(plan_text(model()))); }
   Address find_spans(val text, val lengths, val label_text, val label_lengths, val options, int steps) {
     const Options given(options);
     auto texts = std::make_unique<Texts>(text, lengths), labels = std::make_unique<Texts>(label_text, label_lengths);
@@ -182,6 +185,7 @@ EMSCRIPTEN_BINDINGS(train) {
   emscripten::class_<TrainerHandle, emscripten::base<RetrievalHandle>>("Model")
       .constructor()
       .function("find_spans", &TrainerHandle::find_spans)
+      .function("plan", &TrainerHandle::plan)
       .function("train_begin", &TrainerHandle::train_begin)
       .function("train_plan", &TrainerHandle::train_plan)
       .function("train_words", &TrainerHandle::train_words)

@@ -15,10 +15,12 @@ const kMayInclude = {
   generation: ['core', 'ops'],
   nn: ['core', 'ops', 'generation', 'learn'],
   learn: ['core', 'ops'],
-  models: ['core', 'io', 'ops'],
-  engine: ['core', 'io', 'tokenizer', 'models'],
-  tasks: ['core', 'ops', 'generation', 'learn', 'models', 'engine'],
-  bindings: ['core', 'tokenizer', 'search', 'nn', 'learn', 'models', 'engine', 'tasks'],
+  plan: ['core', 'ops'],
+  models: ['core', 'io', 'ops', 'plan'],
+  pass: ['core', 'ops', 'plan'],
+  engine: ['core', 'io', 'tokenizer', 'models', 'plan', 'pass'],
+  tasks: ['core', 'ops', 'generation', 'learn', 'models', 'plan', 'pass', 'engine'],
+  bindings: ['core', 'tokenizer', 'search', 'nn', 'learn', 'ops', 'models', 'engine', 'tasks'],
 };
 
 // A pattern that may appear only where `allowed` says.

@@ -95,7 +95,8 @@ void profile(const Transformer& transformer, const char* name, const char* dtype
   const std::vector<std::int32_t> ids(static_cast<std::size_t>(s), 2003), types(ids.size());
   for (std::int64_t i = 0; i < b; ++i) batch.add_sequence(ids, types);
   std::vector<float> hidden(static_cast<std::size_t>(b * s * 384));
-  Arena arena = std::move(Arena::with_bytes(forward_bytes(transformer.plan(), {.tokens = b * s, .keys = s, .own_keys = s}), "profile").value());
+  Arena arena = std::move(
+      Arena::with_bytes(forward_bytes(transformer.plan(), {.tokens = b * s, .keys = s, .own_keys = s}), "profile").value());
   ThreadTeam alone;
   const int repeats = static_cast<int>(std::max<std::int64_t>(12, 4000 / (b * s)));
   double whole = 1e30;

@@ -24,7 +24,8 @@ std::uint64_t Model::packed_bytes() const {
   Arena measure;
   measure.take<float>(token_budget() * transformer_.config().hidden_size);
   return measure.used() +
-         forward_bytes(transformer_.plan(), {.tokens = token_budget(), .keys = keys, .own_keys = keys, .threads = team_.most_threads()});
+         forward_bytes(transformer_.plan(),
+                       {.tokens = token_budget(), .keys = keys, .own_keys = keys, .threads = team_.most_threads()});
 }
 
 std::uint64_t Model::arena_bytes() const {

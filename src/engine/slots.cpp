@@ -52,8 +52,8 @@ std::uint64_t Slots::bytes(const SlotCapacity& capacity) const {
   if (model_.decoder()) {
     const std::int64_t source = capacity.source_length;
     const PassSizes whole{.tokens = source, .keys = source, .own_keys = source, .threads = threads};
-    pass = std::max(
-        {pass, forward_bytes(model_.transformer().plan(), whole), read_source_bytes(generator.plan(), source, threads)});
+    pass =
+        std::max({pass, forward_bytes(model_.transformer().plan(), whole), read_source_bytes(generator.plan(), source, threads)});
   }
   return arena.used() + pass;
 }

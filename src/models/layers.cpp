@@ -1,4 +1,5 @@
-// Builders: a configuration becomes steps over values. Attention is that of arXiv 1706.03762, BERT's layer that of arXiv 1810.04805.
+// Builders: a configuration becomes steps over values. Attention is that of arXiv 1706.03762, BERT's layer that of arXiv
+// 1810.04805.
 #include "models/layers.h"
 
 #include "plan/builder.h"
@@ -16,8 +17,8 @@ std::uint8_t variant(auto enumerator) { return static_cast<std::uint8_t>(enumera
 
 class Builder : private PlanBuilder {
  public:
-  Builder(const TransformerConfig& config, const TransformerEnds& ends)
-      : PlanBuilder(config.hidden_size), config_(config), ends_(ends) {}
+  Builder(const TransformerConfig& config, const TransformerEnds& ends, const Fusions& fusions)
+      : PlanBuilder(config.hidden_size, fusions), config_(config), ends_(ends) {}
 
   Plan build(std::span<const TransformerLayer> layers) {
     begin("embeddings");
@@ -129,8 +130,9 @@ class Builder : private PlanBuilder {
     view(qkv, 0, queries, "attention.query");
     view(qkv, queries, keys, "attention.key");
     view(qkv, queries + keys, keys, "attention.value");
-    const Id context = step({.op = Op::kAttention, .x = qkv, .other = disentangled ? relative_queries_keys() : Id{-1}, .attention = shape},
-                            distance_bias());
+    const Id context =
+        step({.op = Op::kAttention, .x = qkv, .other = disentangled ? relative_queries_keys() : Id{-1}, .attention = shape},
+             distance_bias());
     return linear(named(context, "attention.context"), "attention_output", layer_->attention_output);
   }
 
@@ -212,8 +214,9 @@ class Builder : private PlanBuilder {
 
 }  // namespace
 
-Plan plan_of(const TransformerConfig& config, const TransformerEnds& ends, std::span<const TransformerLayer> layers) {
-  return Builder(config, ends).build(layers);
+Plan plan_of(const TransformerConfig& config, const TransformerEnds& ends, std::span<const TransformerLayer> layers,
+             const Fusions& fusions) {
+  return Builder(config, ends, fusions).build(layers);
 }
 
 }  // namespace wattn

@@ -76,8 +76,7 @@ void TrainingPass::embeddings_backward(float* d) {
   drop(pass_.compute, dropout_of(kEmbeddings), d_out, size);
   if (config_.embeddings_norm) {
     std::fill_n(normal_embedded, size, 0.0f);
-    norm_backward(config_.norm, model_.ends().norm, gradients_->ends_->norm, embedded, d_out, tokens_, normal_embedded,
-                  true);
+    norm_backward(config_.norm, model_.ends().norm, gradients_->ends_->norm, embedded, d_out, tokens_, normal_embedded, true);
     d_out = normal_embedded;
   }
   const auto add_to = [&](const Embedding& table, std::span<const std::int32_t> ids) {
@@ -85,8 +84,7 @@ void TrainingPass::embeddings_backward(float* d) {
   };
   if (config_.type_vocab_size > 0) add_to(gradients_->ends_->token_types, batch.token_type_ids);
   if (config_.positions == Positions::kLearned) add_to(gradients_->ends_->positions, batch.position_ids);
-  if (config_.positions == Positions::kAfterPadding)
-    add_to(gradients_->ends_->positions, positions_after_padding());
+  if (config_.positions == Positions::kAfterPadding) add_to(gradients_->ends_->positions, positions_after_padding());
   for (std::int64_t i = 0; i < size; ++i) d_out[i] *= config_.embedding_scale;
   for (std::int64_t i = 0; i < tokens_; ++i) {
     const std::int32_t id = batch.input_ids[static_cast<std::size_t>(i)];

@@ -11,9 +11,9 @@
 #include "core/result.h"
 #include "core/taps.h"
 #include "io/weight_loader.h"
-#include "ops/batch.h"
 #include "models/transformer_config.h"
 #include "ops/attention.h"
+#include "ops/batch.h"
 #include "ops/embedding.h"
 #include "ops/linear.h"
 #include "ops/norm.h"
@@ -58,8 +58,8 @@ void add_convolution_slots(const TransformerConfig& config, const TransformerNam
                            SlotList& list);
 // The weights outside of the layers. Empty: the model has none.
 struct TransformerEnds {
-  WordTable word_table;  // words or lm_head, with what belongs to tokens
-  Embedding words;       // [table_rows or vocab, embedding_width]; empty when the lm head holds them
+  WordTable word_table;            // words or lm_head, with what belongs to tokens
+  Embedding words;                 // [table_rows or vocab, embedding_width]; empty when the lm head holds them
   float* token_rows = nullptr;     // [vocab] whole numbers
   float* token_weights = nullptr;  // [vocab]
   Embedding positions, token_types;
@@ -103,6 +103,7 @@ class Transformer {
   const Ends& ends() const { return *ends_; }
   // What the model computes, for pass/run.h; and with what.
   const Plan& plan() const { return plan_; }
+  std::span<const TransformerLayer> layers() const { return layers_; }  // [own_layers()]
   Compute compute(ThreadTeam& team) const { return {*kernels_, team, lora_}; }
   std::uint64_t weight_bytes() const { return weights_.bytes(); }
   // All weights in f32, in the kernels' layout, with zeros between them and tables that are computed.

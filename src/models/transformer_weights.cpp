@@ -129,7 +129,8 @@ void Transformer::take_position_weights(Arena& arena) {
       ends_->distances = take_distance_bias(arena, config_.num_attention_heads, positions_);
       break;
     case RelativePositions::kDisentangled:
-      ends_->distance_buckets = take_distance_buckets(arena, positions_, config_.disentangled.buckets, config_.disentangled.max_distance);
+      ends_->distance_buckets =
+          take_distance_buckets(arena, positions_, config_.disentangled.buckets, config_.disentangled.max_distance);
       ends_->relative = take_embedding(arena, finer, config_.relative_rows(), config_.hidden_size);
       ends_->relative_norm = take_layer_norm(arena, config_.hidden_size, config_.norm_eps);
       break;
@@ -182,17 +183,18 @@ void Transformer::add_embedding_slots(SlotList& list, const TransformerNames& na
   if (in_file && !config_.fairseq_positions) {
     // llama.cpp leaves out the rows up to the padding token's.
     const bool after_padding = config_.positions == Positions::kAfterPadding && is_gguf;
-    list.table(names.position_embeddings, ends_->positions,
-               after_padding ? -(config_.padding_idx + 1) : config_.position_offset);
+    list.table(names.position_embeddings, ends_->positions, after_padding ? -(config_.padding_idx + 1) : config_.position_offset);
   }
   if (config_.type_vocab_size > 0) list.table(names.token_type_embeddings, ends_->token_types);
   if (config_.embeddings_norm) list.norm(names.embeddings_norm, ends_->norm, biases.norms);
   if (config_.embedding_size > 0) list.linear(names.embeddings_projection, ends_->projection, 0, config_.hidden_size);
   if (config_.relative_positions == RelativePositions::kRotary && is_gguf) {
-    list.slots.push_back(
-        {"rope_freqs.weight", {ends_->rotary.half}, false, [rotary = ends_->rotary, count = positions_, rope = config_.rope](auto, auto* row) {
-           set_rotary_factors(rotary, count, rope, row);
-         }});
+    list.slots.push_back({"rope_freqs.weight",
+                          {ends_->rotary.half},
+                          false,
+                          [rotary = ends_->rotary, count = positions_, rope = config_.rope](auto, auto* row) {
+                            set_rotary_factors(rotary, count, rope, row);
+                          }});
   }
   if (config_.relative_positions == RelativePositions::kT5Buckets && !config_.t5.each_layer) {
     add_distance_slots(list, names.relative_attention_bias, ends_->distances);

@@ -42,8 +42,8 @@ void run_experts(const OpCall& call) {
 }
 
 constexpr OpRow kRows[] = {
-    {"windows", OpWidth::kFactorTimesX, false, false, windows, nullptr},
-    {"experts", OpWidth::kOfX, false, false, run_experts, [](const OpCall& call) { take(call); }},
+    {OpWidth::kFactorTimesX, false, false, windows, nullptr},
+    {OpWidth::kOfX, false, false, run_experts, [](const OpCall& call) { take(call); }},
 };
 
 }  // namespace

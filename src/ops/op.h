@@ -1,5 +1,5 @@
-// Ops as the steps of a pass have them (plan/plan.h). Each has a row in a table: the width of its result, what memory that may share,
-// what it computes, and the scratch it takes.
+// Ops as the steps of a pass have them (plan/plan.h). Each has a row in a table: the width of its result, what memory that may
+// share, what it computes, and the scratch it takes.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ enum class IdsOf : std::uint8_t {
 // The constants of attention, and of what prepares its queries and keys.
 struct AttentionStep {
   AttentionShape shape;
-  float scale = 1, softcap = 0;                       // as in ScoreTerms
+  float scale = 1, softcap = 0;                        // as in ScoreTerms
   std::int64_t window_before = -1, window_after = -1;  // likewise
   bool causal = false;
   bool cross = false;  // keys and values are those of a source
@@ -96,7 +96,6 @@ struct OpCall {
 enum class OpWidth : std::uint8_t { kNone, kOfX, kHalfOfX, kFactorTimesX, kOfWeight, kRowsOfWeight, kContext };
 
 struct OpRow {
-  const char* name;
   OpWidth width;
   bool over_x, over_other;  // whether the result may take the place of x or other, if nothing reads that later
   void (*forward)(const OpCall& call);

@@ -107,14 +107,14 @@ void activate(const OpCall& call) {
   for_parts(*call.pass.compute, call.rows, 1, 16, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t at = begin * call.width;
     call.pass.compute->kernels.activate(static_cast<Activation>(call.variant), call.x + at, call.out + at,
-                                       (end - begin) * call.width);
+                                        (end - begin) * call.width);
   });
 }
 
 void gate(const OpCall& call) {
   for_parts(*call.pass.compute, call.rows, 1, 32, [&](std::int64_t begin, std::int64_t end) {
     call.pass.compute->kernels.gate_rows(static_cast<Activation>(call.variant), call.x + begin * 2 * call.width,
-                                        call.out + begin * call.width, end - begin, call.width);
+                                         call.out + begin * call.width, end - begin, call.width);
   });
 }
 
@@ -150,8 +150,7 @@ void attend(const OpCall& call) {
   const int layer = static_cast<int>(call.layer);
   const AttentionTap tap{pass.taps, layer, step.cross ? "cross_attention" : "attention"};
   if (pass.taps) terms.head_mask = pass.taps->head_mask({step.cross ? "cross_attention.probs" : "attention.probs", layer});
-  AttentionInput input{
-      .queries = call.x, .query_stride = call.x_width, .seq_start = pass.batch->seq_start, .layer = call.layer};
+  AttentionInput input{.queries = call.x, .query_stride = call.x_width, .seq_start = pass.batch->seq_start, .layer = call.layer};
   if (step.cross) {
     input.cache = &pass.states.cross_kv->cache;
     input.slots = pass.batch->sources;
@@ -173,25 +172,23 @@ void store(const OpCall& call) {
            {call.x, call.x + call.x_width / 2, call.x_width, call.rows});
 }
 
-void cap(const OpCall& call) {
-  softcap(call.pass.compute->kernels, call.factor, call.rows * call.width, over(call.x, call));
-}
+void cap(const OpCall& call) { softcap(call.pass.compute->kernels, call.factor, call.rows * call.width, over(call.x, call)); }
 
 constexpr OpRow kRows[kCommonOps] = {
-    {"words", OpWidth::kOfWeight, false, false, words, nullptr},
-    {"add_rows", OpWidth::kOfX, true, false, add_rows, nullptr},
-    {"relative_rows", OpWidth::kOfWeight, false, false, relative_rows, nullptr},
-    {"scale", OpWidth::kOfX, true, false, scale, nullptr},
-    {"norm", OpWidth::kOfX, true, true, norm, nullptr},
-    {"head_norm", OpWidth::kOfX, true, false, head_norm, nullptr},
-    {"rotate", OpWidth::kOfX, true, false, rotate, nullptr},
-    {"linear", OpWidth::kRowsOfWeight, false, false, run_linear, [](const OpCall& call) { take_linear(call); }},
-    {"activate", OpWidth::kOfX, true, false, activate, nullptr},
-    {"gate", OpWidth::kHalfOfX, false, false, gate, nullptr},
-    {"add", OpWidth::kOfX, false, true, add, nullptr},
-    {"attention", OpWidth::kContext, false, false, attend, [](const OpCall& call) { take_attention(call); }},
-    {"store", OpWidth::kNone, false, false, store, nullptr},
-    {"softcap", OpWidth::kOfX, true, false, cap, nullptr},
+    {OpWidth::kOfWeight, false, false, words, nullptr},
+    {OpWidth::kOfX, true, false, add_rows, nullptr},
+    {OpWidth::kOfWeight, false, false, relative_rows, nullptr},
+    {OpWidth::kOfX, true, false, scale, nullptr},
+    {OpWidth::kOfX, true, true, norm, nullptr},
+    {OpWidth::kOfX, true, false, head_norm, nullptr},
+    {OpWidth::kOfX, true, false, rotate, nullptr},
+    {OpWidth::kRowsOfWeight, false, false, run_linear, [](const OpCall& call) { take_linear(call); }},
+    {OpWidth::kOfX, true, false, activate, nullptr},
+    {OpWidth::kHalfOfX, false, false, gate, nullptr},
+    {OpWidth::kOfX, false, true, add, nullptr},
+    {OpWidth::kContext, false, false, attend, [](const OpCall& call) { take_attention(call); }},
+    {OpWidth::kNone, false, false, store, nullptr},
+    {OpWidth::kOfX, true, false, cap, nullptr},
 };
 
 }  // namespace

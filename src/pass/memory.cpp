@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
 namespace wattn {
 namespace {
@@ -101,6 +102,18 @@ class Planner {
 }  // namespace
 
 Layout lay_out(const Plan& plan, const SectionUse& use, const PassInput& pass) { return Planner(plan, use, pass).run(); }
+
+void poison_free(const Section& section, const Layout& layout, std::byte* arena, int step, bool before) {
+  const auto poison = [&](std::uint64_t offset, std::uint64_t bytes) {
+    if (bytes > 0) std::memset(arena + offset, 0xFF, static_cast<std::size_t>(bytes));  // NaN as floats
+  };
+  for (int v = 0; v < section.num_values; ++v) {
+    const Layout::Home& home = layout.homes[static_cast<std::size_t>(v)];
+    if (before ? home.first == step : home.last == step) poison(home.offset, home.bytes);
+  }
+  const Layout::Scratch& scratch = layout.scratch[static_cast<std::size_t>(step)];
+  poison(scratch.offset, scratch.bytes);
+}
 
 OpCall call_of(const Plan& plan, const SectionUse& use, const Step& step, const PassInput& pass) {
   const Value* values = plan.values.data() + plan.sections[static_cast<std::size_t>(use.section)].first_value;

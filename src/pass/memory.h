@@ -29,6 +29,9 @@ struct Layout {
 // Bytes grow with each of the sizes: what was measured for limits is enough for everything within them.
 Layout lay_out(const Plan& plan, const SectionUse& use, const PassInput& pass);
 
+// Fills what a step is about to write, or after it what nothing reads any more, so that a layout whose values overlap gives NaN.
+void poison_free(const Section& section, const Layout& layout, std::byte* arena, int step, bool before);
+
 // The call of a step, without data.
 OpCall call_of(const Plan& plan, const SectionUse& use, const Step& step, const PassInput& pass);
 

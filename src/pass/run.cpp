@@ -1,13 +1,18 @@
 #include "pass/run.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "pass/layer_taps.h"
 
 namespace wattn {
 namespace {
+
+#ifdef NDEBUG
+constexpr bool kPoisons = false;
+#else
+constexpr bool kPoisons = true;
+#endif
 
 // The sections of one pass, one after the other, in one memory.
 class Pass {
@@ -64,22 +69,6 @@ void show_taps(const Value* values, std::int64_t num_values, PlanId out, float* 
   }
 }
 
-#ifndef NDEBUG
-void poison(void* at, std::uint64_t bytes) { std::memset(at, 0xFF, static_cast<std::size_t>(bytes)); }  // NaN as floats
-
-// What is free after a step, or is about to be written.
-void poison_free(const Section& section, const Layout& layout, std::byte* arena, int step, bool before) {
-  for (int v = 0; v < section.num_values; ++v) {
-    const Layout::Home& home = layout.homes[static_cast<std::size_t>(v)];
-    if (home.bytes > 0 && (before ? home.first == step : home.last == step)) poison(arena + home.offset, home.bytes);
-  }
-  const Layout::Scratch& scratch = layout.scratch[static_cast<std::size_t>(step)];
-  if (scratch.bytes > 0) poison(arena + scratch.offset, scratch.bytes);
-}
-#else
-void poison_free(const Section&, const Layout&, std::byte*, int, bool) {}
-#endif
-
 }  // namespace
 
 void run_section(const Plan& plan, const SectionUse& use, const PassInput& pass, const Layout& layout, const Places& places,
@@ -94,7 +83,7 @@ void run_section(const Plan& plan, const SectionUse& use, const PassInput& pass,
   };
   for (int s = 0; s < section.num_steps; ++s) {
     const Step& step = plan.steps[static_cast<std::size_t>(section.first_step + s)];
-    poison_free(section, layout, places.arena, s, true);
+    if (kPoisons) poison_free(section, layout, places.arena, s, true);
     OpCall call = call_of(plan, use, step, pass);
     const Layout::Scratch& scratch = layout.scratch[static_cast<std::size_t>(s)];
     Arena arena = Arena::inside(places.arena + scratch.offset, scratch.bytes);
@@ -108,7 +97,7 @@ void run_section(const Plan& plan, const SectionUse& use, const PassInput& pass,
     if (pass.taps && step.out >= 0) {
       show_taps(values, section.num_values, step.out, call.out, {pass.taps, static_cast<int>(layer), call.rows});
     }
-    poison_free(section, layout, places.arena, s, false);
+    if (kPoisons) poison_free(section, layout, places.arena, s, false);
   }
 }
 
@@ -136,8 +125,7 @@ void forward(const Plan& plan, const Compute& compute, const Batch& batch, const
                         .relative = relative};
   std::uint64_t relative_bytes = 0;
   auto* const memory = arena.take<std::byte>(static_cast<std::int64_t>(bytes_of_forward(plan, input, relative_bytes)));
-  Pass pass(plan, input,
-            {.stream = hidden, .relative = reinterpret_cast<float*>(memory), .arena = memory + relative_bytes});
+  Pass pass(plan, input, {.stream = hidden, .relative = reinterpret_cast<float*>(memory), .arena = memory + relative_bytes});
   pass.run(plan.embeddings);
   for (std::size_t layer = 0; layer < plan.layers.size(); ++layer) {
     pass.run(plan.layers[layer].steps, static_cast<std::int64_t>(layer));
@@ -146,8 +134,7 @@ void forward(const Plan& plan, const Compute& compute, const Batch& batch, const
 }
 
 std::uint64_t read_source_bytes(const Plan& plan, std::int64_t tokens, int threads) {
-  return bytes_of(plan, plan.layers.front().source,
-                  {.sizes = {.tokens = tokens, .threads = threads}});
+  return bytes_of(plan, plan.layers.front().source, {.sizes = {.tokens = tokens, .threads = threads}});
 }
 
 void read_source(const Plan& plan, const Compute& compute, const float* states, std::int64_t tokens, std::int64_t slot,

@@ -1,5 +1,6 @@
 // Runs a plan's sections. A pass reads packed sequences, or extends those in the slots of a cache; with cross attention it also
-// attends to an encoder's states. A sequence read at once, in pieces or token by token, with or without a slot, gives the same bits.
+// attends to an encoder's states. A sequence read at once, in pieces or token by token, with or without a slot, gives the same
+// bits.
 #pragma once
 
 #include <cstdint>

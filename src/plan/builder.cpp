@@ -4,8 +4,6 @@
 #include <cassert>
 #include <limits>
 
-#include "plan/fusions.h"
-
 namespace wattn {
 namespace {
 
@@ -45,7 +43,7 @@ void PlanBuilder::begin(const char* name) {
 }
 
 SectionUse PlanBuilder::end() {
-  fuse_steps(plan, section_);
+  fuse_steps(plan, section_, fusions_);
   section_.num_values = static_cast<std::int32_t>(plan.values.size()) - section_.first_value;
   section_.num_steps = static_cast<std::int32_t>(plan.steps.size()) - section_.first_step;
   const auto same = [&](const Section& other) {
@@ -53,14 +51,14 @@ SectionUse PlanBuilder::end() {
            std::equal(plan.steps.begin() + section_.first_step, plan.steps.end(), plan.steps.begin() + other.first_step) &&
            std::equal(plan.values.begin() + section_.first_value, plan.values.end(), plan.values.begin() + other.first_value);
   };
-  auto found = std::find_if(plan.sections.begin(), plan.sections.end(), same);
-  if (found == plan.sections.end()) {
-    found = plan.sections.insert(found, section_);
+  const auto found = std::find_if(plan.sections.begin(), plan.sections.end(), same) - plan.sections.begin();
+  if (found == std::ssize(plan.sections)) {
+    plan.sections.push_back(section_);
   } else {
-    plan.steps.resize(static_cast<std::size_t>(section_.first_step), Step{});
-    plan.values.resize(static_cast<std::size_t>(section_.first_value));
+    plan.steps.erase(plan.steps.begin() + section_.first_step, plan.steps.end());
+    plan.values.erase(plan.values.begin() + section_.first_value, plan.values.end());
   }
-  return {static_cast<std::int32_t>(found - plan.sections.begin()), first_weight_};
+  return {static_cast<std::int32_t>(found), first_weight_};
 }
 
 PlanId PlanBuilder::add_value(const Value& value) {

@@ -1,6 +1,7 @@
 // PlanBuilder: writes a plan, a section at a time.
 #pragma once
 
+#include "plan/fusions.h"
 #include "plan/plan.h"
 
 namespace wattn {
@@ -8,11 +9,11 @@ namespace wattn {
 class PlanBuilder {
  public:
   // hidden: the width of the stream.
-  explicit PlanBuilder(std::int64_t hidden) : hidden_(hidden) {}
+  PlanBuilder(std::int64_t hidden, const Fusions& fusions) : hidden_(hidden), fusions_(fusions) {}
 
   // Steps, values and weights belong to this section until end().
   void begin(const char* name);
-  // Fuses steps (plan/fusions.h). A section that has the steps and values of an earlier one is that section.
+  // Fuses steps. A section that has the steps and values of an earlier one is that section.
   SectionUse end();
 
   // Appends a step, and gives the value that it writes; -1 if it writes none. rows: of the result. weight: nothing if its `at` is
@@ -33,6 +34,7 @@ class PlanBuilder {
   PlanId add_weight(const Weight& weight);
 
   std::int64_t hidden_;
+  Fusions fusions_;
   Section section_;
   std::int32_t first_weight_ = 0;
 };

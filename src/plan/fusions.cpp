@@ -7,8 +7,10 @@
 namespace wattn {
 namespace {
 
-bool fuses(const Step& first, Step& second) {
-  if (first.op == Op::kLinear && first.variant == static_cast<std::uint8_t>(Activation::kNone) && second.op == Op::kActivate) {
+// Makes the second step do the work of both, if that is a rewrite.
+bool fuse(const Step& first, Step& second, const Fusions& fusions) {
+  if (fusions.activations && first.op == Op::kLinear && first.variant == static_cast<std::uint8_t>(Activation::kNone) &&
+      second.op == Op::kActivate) {
     const PlanId out = second.out;
     const std::uint8_t activation = second.variant;
     second = first;
@@ -16,7 +18,7 @@ bool fuses(const Step& first, Step& second) {
     second.variant = activation;
     return true;
   }
-  if (first.op == Op::kAdd && first.factor == 1 && second.op == Op::kNorm && second.other < 0 &&
+  if (fusions.residuals && first.op == Op::kAdd && first.factor == 1 && second.op == Op::kNorm && second.other < 0 &&
       second.variant == static_cast<std::uint8_t>(NormKind::kLayer)) {
     second.x = first.x;
     second.other = first.other;
@@ -27,7 +29,7 @@ bool fuses(const Step& first, Step& second) {
 
 }  // namespace
 
-void fuse_steps(Plan& plan, const Section& section) {
+void fuse_steps(Plan& plan, const Section& section, const Fusions& fusions) {
   for (auto second = plan.steps.begin() + section.first_step + 1; second < plan.steps.end();) {
     const auto first = second - 1;
     const PlanId between = first->out;
@@ -35,7 +37,7 @@ void fuse_steps(Plan& plan, const Section& section) {
                                        [&](const Step& step) { return step.x == between || step.other == between; });
     const bool free = between >= 0 && second->x == between && readers == 1 &&
                       !plan.values[static_cast<std::size_t>(section.first_value + between)].name;
-    if (free && fuses(*first, *second)) {
+    if (free && fuse(*first, *second, fusions)) {
       second = plan.steps.erase(first) + 1;
     } else {
       ++second;

@@ -5,10 +5,12 @@
 
 namespace wattn {
 
-// Both rewrites, over the last section of a plan, whose steps run to the end of Plan::steps:
-//   linear, activate   -> linear with the activation
-//   add, norm (layer)  -> norm of the sum
-// The value between the two must have no other reader and no name, so that it is nobody's business.
-void fuse_steps(Plan& plan, const Section& section);
+struct Fusions {
+  bool activations = true;  // linear, activate: linear with the activation
+  bool residuals = true;    // add, layer norm: norm of the sum
+};
+// Over the last section of a plan, whose steps run to the end of Plan::steps. A value that a tap shows, or that another step reads,
+// stays.
+void fuse_steps(Plan& plan, const Section& section, const Fusions& fusions);
 
 }  // namespace wattn

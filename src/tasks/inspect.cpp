@@ -68,8 +68,7 @@ class StackRows {
     if (in_layer && layers_begin_ < 0) layers_begin_ = static_cast<std::int64_t>(rows_.size());
     if (!in_layer && layers_begin_ >= 0) end_layers();
     if (is(name, {names_.attention_output})) add_attention(attention_work(transformer_, layer_, seq_));
-    if (is(name, {names_.cross_output}))
-      add_attention(attention_macs(config_.attention_shape(), scored_pairs({}, seq_, seq_)));
+    if (is(name, {names_.cross_output})) add_attention(attention_macs(config_.attention_shape(), scored_pairs({}, seq_, seq_)));
     if (shape.size() == 1 && !is_table) {
       const char* type = config_.norm == NormKind::kRms ? "RMSNorm" : "LayerNorm";
       rows_.push_back({name, type, shape, {seq_, size}, size, 0});

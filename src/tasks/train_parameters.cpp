@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "ops/experts.h"
 #include "models/heads_backward.h"
+#include "ops/experts.h"
 #include "tasks/train.h"
 
 namespace wattn {

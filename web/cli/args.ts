@@ -54,7 +54,7 @@ export const kCommands: Record<string, Options> = {
   },
   index: { ...kModel, ...kCompute, ...options('out max-tokens overlap vectors', 'words') },
   search: { ...kModel, ...kCompute, ...options('top-k mode', 'words') },
-  inspect: { ...kModel, ...kCompute, ...options('seq', 'json') },
+  inspect: { ...kModel, ...kCompute, ...options('seq', 'plan json') },
   pack: { ...kModel, ...options('dtype out vocab layers dim check', '', 'corpus') },
   download: { ...kModel, ...options('task') },
   cache: options('revision cache-dir', 'help'),
@@ -244,6 +244,7 @@ ${kModelHelp}${kComputeHelp}  --top-k N             hits per query (default 10)
   inspect: `Usage: wattn inspect [--model MODEL] [options]
 
 ${kModelHelp}${kComputeHelp}  --seq N               sequence length for shapes and MACs (default: the model's maximum)
+  --plan                write the steps of the forward pass instead of a table
   --json                write one JSON object instead of a table
 `,
   pack: `Usage: wattn pack --model MODEL --out FILE.gguf [options]

@@ -98,7 +98,12 @@ const tokenize: Command = async (values, positionals) => {
 
 const inspect: Command = async (values, positionals) => {
   noTexts(positionals);
-  const inspection = await inspectModel(modelOf(values), { ...computeOptions(values), seq: count(values, 'seq') });
+  const inspection = await inspectModel(modelOf(values), {
+    ...computeOptions(values),
+    seq: count(values, 'seq'),
+    plan: flag(values, 'plan'),
+  });
+  if (inspection.plan !== undefined && !flag(values, 'json')) return write(inspection.plan);
   await write(
     flag(values, 'json') ? `${JSON.stringify(inspection)}\n` : report(modelOf(values) ?? 'the bundled model', inspection),
   );

@@ -342,6 +342,8 @@ export interface SeamModel extends SeamTokenizer {
   describe_tokenizer(): Answer & { vocab_size: number; model_max_length?: number };
   /** adapters: how many the checkpoint itself has. */
   info(): Answer & ModelFacts & { context_length: number; weight_bytes: number; arena_bytes: number; adapters: number };
+  /** The steps of a pass, one a line. Only the full WebAssembly has it. */
+  plan?(): Answer & { text: string };
   summary(seq: number): Answer & {
     rows: {
       name: string;

@@ -1,6 +1,8 @@
 // A model's layers, shapes, parameters, MACs, bytes and memory, as printed by `wattn inspect`.
 import { Engine, kLoadRules } from '../engine/engine.js';
+import { UnsupportedError } from '../core/errors.js';
 import { ownCopy, readOptions } from '../core/options.js';
+import { fullWasm } from '../host/wasm_loader.js';
 import type { LoadOptions, MemoryInfo, ModelDescription } from '../engine/types.js';
 import { headerBytes, kPrefixBytes, parseHeader } from '../source/safetensors.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
@@ -39,6 +41,8 @@ export interface Inspection {
   files: Record<string, number>;
   /** What the model takes in memory once it is loaded. */
   memory: MemoryInfo;
+  /** With the option `plan`: the steps of the forward pass, one a line. */
+  plan?: string;
 }
 
 const isGguf = (file: string) => /\.gguf$/i.test(file);
@@ -78,18 +82,26 @@ class HeaderReader {
   }
 }
 
+function planOf(engine: Engine): string {
+  return engine.call((handle) => {
+    if (!handle.plan) throw new UnsupportedError('plan: expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, found another');
+    return handle.plan();
+  }).text;
+}
+
 /**
- * Loads a model and lists its layers. seq: sequence length for shapes and MACs; default: the model's max_length.
+ * Loads a model and lists its layers. seq: sequence length for shapes and MACs; default: the model's max_length. plan: with the steps of the
+ * forward pass, which the full WebAssembly prints.
  *
  * @example
  * const { parameters } = await inspectModel();
  */
 export async function inspectModel(
   model?: ModelSpecifier | null,
-  given: LoadOptions & { seq?: number | undefined } = {},
+  given: LoadOptions & { seq?: number | undefined; plan?: boolean | undefined } = {},
 ): Promise<Inspection> {
-  given = readOptions('inspectModel', given, { ...kLoadRules, adapter: 'any', adapters: 'any', seq: 'count' });
-  const { seq, adapter, adapters, ...base } = given;
+  given = readOptions('inspectModel', given, { ...kLoadRules, adapter: 'any', adapters: 'any', seq: 'count', plan: 'boolean' });
+  const { seq, plan, adapter, adapters, ...base } = given;
   const options = ownCopy({ ...base, adapter, adapters });
   const readers = new Map<string, HeaderReader>();
   const watch = () => {
@@ -100,7 +112,7 @@ export async function inspectModel(
       reader.push(chunk);
     };
   };
-  const engine = await Engine.load('inspectModel', model, base, 'own_lm', watch);
+  const engine = await Engine.load('inspectModel', model, base, 'own_lm', watch, plan ? fullWasm() : undefined);
   try {
     if (adapter ?? adapters) await (await import('../engine/adapters.js')).loadAdapters('inspectModel', engine, options);
     const { model_type, max_length } = engine.info;
@@ -127,6 +139,7 @@ export async function inspectModel(
       bytes: { stored, held: { [engine.info.dtype]: engine.memory.weights } },
       files: Object.fromEntries([...readers].map(([file, reader]) => [file, reader.bytes])),
       memory: engine.memory,
+      ...(plan ? { plan: planOf(engine) } : {}),
     };
   } finally {
     engine.dispose();
