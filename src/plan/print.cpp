@@ -8,8 +8,7 @@ namespace wattn {
 namespace {
 
 const char* name_of(Op op) {
-  constexpr const char* kNames[] = {"words", "add_rows", "relative_rows", "scale", "norm",    "head_norm", "rotate",  "linear",
-                                    "gate",  "add",      "attention",     "store", "softcap", "activate",  "windows", "experts"};
+  constexpr const char* kNames[] = {"words", "add_rows", "relative_rows", "scale", "norm", "head_norm", "rotate", "linear", "activate", "gate", "add", "attention", "store", "softcap", "windows", "experts"};
   return kNames[static_cast<int>(op)];
 }
 
