@@ -17,14 +17,13 @@ namespace wattn {
 // refer to.
 std::span<const Arch* const> more_archs() { return {}; }
 const SpanLoader* span_loader() { return nullptr; }
-void take_experts(Arena&, const Kernels&, WeightType, const TransformerConfig&, TransformerLayer&) {}
+void take_experts(Arena&, const Kernels&, WeightType, const TransformerConfig&, std::shared_ptr<Experts>&) {}
 void add_experts_slots(const TransformerConfig&, const TransformerNames&, const TransformerLayer&, std::size_t, SlotList&) {}
 // The same for models/own_output.cpp, models/convolution.cpp and engine/task_adapters.cpp.
 bool Head::may_be_untied() { return false; }
 void Head::keep_own_output(std::vector<WeightSlot>&) const {}
 Result<void> Head::choose_output(std::span<const WeightSlot>) { return {}; }
 void read_convolution(Fields& config, TransformerConfig&) { config.expect("conv_kernel_size", 0); }
-void take_convolution(Arena&, const Kernels&, WeightType, const TransformerConfig&, Convolution&) {}
 void add_convolution_slots(const TransformerConfig&, const TransformerNames&, const Convolution&, SlotList&) {}
 const OpRow* more_op_rows() { return nullptr; }
 const TaskAdapters* task_adapters() { return nullptr; }

@@ -21,13 +21,6 @@ void read_convolution(Fields& config, TransformerConfig& out) {
   if (config.has("conv_act")) convolution.activation = read_activation(config, "conv_act");
 }
 
-void take_convolution(Arena& arena, const Kernels& kernels, WeightType type, const TransformerConfig& config,
-                      Convolution& convolution) {
-  const std::int64_t hidden = config.hidden_size;
-  convolution.layer = take_linear(arena, kernels, type, config.convolution.kernel * hidden, hidden, true);
-  convolution.norm = take_layer_norm(arena, hidden, config.norm_eps);
-}
-
 // The tensor's rows are the weights of an output and an input, at each place of the window. Inputs of other groups keep zeros.
 void add_convolution_slots(const TransformerConfig& config, const TransformerNames& names, const Convolution& convolution,
                            SlotList& list) {

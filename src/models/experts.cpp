@@ -9,16 +9,17 @@
 
 namespace wattn {
 
-void take_experts(Arena& arena, const Kernels& kernels, WeightType type, const TransformerConfig& config, TransformerLayer& layer) {
+void take_experts(Arena& arena, const Kernels& kernels, WeightType type, const TransformerConfig& config,
+                  std::shared_ptr<Experts>& experts) {
   const std::int64_t hidden = config.hidden_size, ffn = config.intermediate_size;
-  layer.experts = std::make_shared<Experts>();
-  layer.experts->router = take_linear(arena, kernels, WeightType::kF32, hidden, config.experts.count, false);
+  experts = std::make_shared<Experts>();
+  experts->router = take_linear(arena, kernels, WeightType::kF32, hidden, config.experts.count, false);
   for (std::int64_t i = 0; i < config.experts.count; ++i) {
-    layer.experts->up.push_back(take_linear(arena, kernels, type, hidden, ffn, false));
-    layer.experts->down.push_back(take_linear(arena, kernels, type, ffn, hidden, false));
+    experts->up.push_back(take_linear(arena, kernels, type, hidden, ffn, false));
+    experts->down.push_back(take_linear(arena, kernels, type, ffn, hidden, false));
   }
-  layer.experts->bias = arena.take<float>(hidden);
-  layer.experts->top_k = config.experts.top_k;
+  experts->bias = arena.take<float>(hidden);
+  experts->top_k = config.experts.top_k;
 }
 
 // Both tensors have a row for each expert's hidden unit; those of down are columns of its matrix.

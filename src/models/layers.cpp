@@ -9,18 +9,14 @@ namespace {
 
 using Id = PlanId;
 
-Weight use(const char* name, const Linear& layer) { return {name, layer.out, layer.in, &layer}; }
-Weight use(const char* name, const LayerNorm& norm) { return {name, 1, norm.hidden, &norm}; }
-Weight use(const char* name, const Embedding& table) { return {name, table.rows, table.hidden, &table}; }
-
 std::uint8_t variant(auto enumerator) { return static_cast<std::uint8_t>(enumerator); }
 
 class Builder : private PlanBuilder {
  public:
-  Builder(const TransformerConfig& config, const TransformerEnds& ends, const Fusions& fusions)
+  Builder(const TransformerConfig& config, TransformerEnds& ends, const Fusions& fusions)
       : PlanBuilder(config.hidden_size, fusions), config_(config), ends_(ends) {}
 
-  Plan build(std::span<const TransformerLayer> layers) {
+  Plan build(std::span<TransformerLayer> layers) {
     begin("embeddings");
     embeddings();
     plan.embeddings = end();
@@ -44,38 +40,45 @@ class Builder : private PlanBuilder {
   bool is_post() const { return config_.norm_placement == NormPlacement::kPost; }
 
   // Steps.
-  Id linear(Id x, const char* name, const Linear& layer) { return step({.op = Op::kLinear, .x = x}, use(name, layer)); }
-  Id norm(Id x, const char* name, const LayerNorm& weights, NormKind kind) {
-    return step({.op = Op::kNorm, .variant = variant(kind), .x = x}, use(name, weights));
+  Id linear(Id x, const char* name, Linear& layer, std::int64_t out, bool bias, Hold hold = Hold::kMatrix) {
+    return step({.op = Op::kLinear, .x = x}, {name, &layer, hold, bias, out, value(x).width});
   }
-  Id norm(Id x, const char* name, const LayerNorm& weights) { return norm(x, name, weights, config_.norm); }
+  Id norm(Id x, const char* name, LayerNorm& weights, NormKind kind) {
+    return step({.op = Op::kNorm, .variant = variant(kind), .x = x}, {name, &weights, Hold::kNorm, true, 1, value(x).width});
+  }
+  Id norm(Id x, const char* name, LayerNorm& weights) { return norm(x, name, weights, config_.norm); }
   Id add(Id x, Id other, float factor = 1) { return step({.op = Op::kAdd, .x = x, .other = other, .factor = factor}); }
   Id scale(Id x, float factor) { return factor == 1 ? x : step({.op = Op::kScale, .x = x, .factor = factor}); }
-  Id add_rows(Id x, const char* name, const Embedding& table, IdsOf ids, float factor = 1) {
-    return step({.op = Op::kAddRows, .variant = variant(ids), .x = x, .factor = factor}, use(name, table));
+  Id add_rows(Id x, const char* name, Embedding& table, std::int64_t rows, IdsOf ids, float factor = 1) {
+    return step({.op = Op::kAddRows, .variant = variant(ids), .x = x, .factor = factor},
+                {name, &table, Hold::kFineTable, false, rows, value(x).width});
   }
   void into_stream(Id x) { value(x).place = Place::kStream; }
 
   void embeddings() {
     if (config_.relative_positions == RelativePositions::kDisentangled) relative_embeddings();
     const std::int64_t width = config_.embedding_width();
-    Id x = step({.op = Op::kWords}, {"words", config_.vocab_size, width, &ends_.word_table});
+    Id x = step({.op = Op::kWords}, {"words", &ends_.word_table, Hold::kWords, false, config_.vocab_size, width});
     x = scale(x, config_.embedding_scale);
-    if (config_.type_vocab_size > 0) x = add_rows(x, "token_types", ends_.token_types, IdsOf::kTokenTypes);
-    if (config_.positions_by_table()) x = add_rows(x, "positions", ends_.positions, IdsOf::kPositions);
+    if (config_.type_vocab_size > 0) x = add_rows(x, "token_types", ends_.token_types, config_.type_vocab_size, IdsOf::kTokenTypes);
+    if (config_.positions_by_table())
+      x = add_rows(x, "positions", ends_.positions, config_.max_position_embeddings, IdsOf::kPositions);
     if (config_.positions == Positions::kAfterPadding) {
-      x = add_rows(x, "positions", ends_.positions, IdsOf::kAfterPadding, static_cast<float>(config_.padding_idx));
+      const std::int64_t padding = config_.padding_idx, rows = padding + 1 + config_.max_position_embeddings;
+      x = add_rows(x, "positions", ends_.positions, rows, IdsOf::kAfterPadding, static_cast<float>(padding));
     }
     if (config_.embeddings_norm) x = norm(x, "embeddings_norm", ends_.norm);
-    if (config_.embedding_size > 0) x = linear(x, "embeddings_projection", ends_.projection);
+    if (config_.embedding_size > 0) x = linear(x, "embeddings_projection", ends_.projection, config_.hidden_size, true);
     into_stream(named(x, "embeddings.output"));
   }
 
   void relative_embeddings() {
-    Id rows = step({.op = Op::kRelative}, use("relative_embeddings", ends_.relative), Rows::kBuckets);
+    Id rows = step({.op = Op::kRelative},
+                   {"relative_embeddings", &ends_.relative, Hold::kFineTable, false, config_.relative_rows(), config_.hidden_size},
+                   Rows::kBuckets);
     if (config_.disentangled.norm) {
-      rows = step({.op = Op::kNorm, .variant = variant(NormKind::kLayer), .x = rows}, use("relative_norm", ends_.relative_norm),
-                  Rows::kBuckets);
+      rows = step({.op = Op::kNorm, .variant = variant(NormKind::kLayer), .x = rows},
+                  {"relative_norm", &ends_.relative_norm, Hold::kNorm, true, 1, config_.hidden_size}, Rows::kBuckets);
     }
     value(rows).place = Place::kRelative;
     plan.distances = &ends_.distance_buckets;
@@ -102,7 +105,7 @@ class Builder : private PlanBuilder {
   }
 
   // x + what a sublayer adds; post-norm: the norm of the sum.
-  Id residual(Id added, Id x, const char* name, const LayerNorm& weights) {
+  Id residual(Id added, Id x, const char* name, LayerNorm& weights) {
     if (is_post()) return norm(add(added, x), name, weights, NormKind::kLayer);
     return add(added, x, config_.residual_multiplier);
   }
@@ -118,14 +121,18 @@ class Builder : private PlanBuilder {
     const std::int8_t shape = attention(constants);
     const std::int64_t queries = config_.query_width(), keys = config_.kv_width();
 
-    Id qkv = linear(x, "query_key_value", layer_->qkv);
+    Id qkv = linear(x, "query_key_value", layer_->qkv, config_.qkv_width(), config_.biases.qkv, Hold::kSensitive);
     if (config_.query_key_norm) {
-      qkv = step({.op = Op::kHeadNorm, .x = qkv, .attention = shape}, use("query_norm", layer_->query_norm));
-      qkv = step({.op = Op::kHeadNorm, .variant = 1, .x = qkv, .attention = shape}, use("key_norm", layer_->key_norm));
+      const bool joined = config_.query_key_norm_joined;
+      const std::int64_t head = config_.head_size();
+      qkv = step({.op = Op::kHeadNorm, .x = qkv, .attention = shape},
+                 {"query_norm", &layer_->query_norm, Hold::kNorm, false, 1, joined ? queries : head});
+      qkv = step({.op = Op::kHeadNorm, .variant = 1, .x = qkv, .attention = shape},
+                 {"key_norm", &layer_->key_norm, Hold::kNorm, false, 1, joined ? keys : head});
     }
     if (config_.is_rotary(index_)) {
-      const Rotary& rotary = local && ends_.local_rotary.cos ? ends_.local_rotary : ends_.rotary;
-      qkv = step({.op = Op::kRotate, .x = qkv, .attention = shape}, {"rotary", 0, 2 * rotary.half, &rotary});
+      Rotary& rotary = local && config_.local_rope_theta != 0 ? ends_.local_rotary : ends_.rotary;
+      qkv = step({.op = Op::kRotate, .x = qkv, .attention = shape}, {local ? "local_rotary" : "rotary", &rotary});
     }
     view(qkv, 0, queries, "attention.query");
     view(qkv, queries, keys, "attention.key");
@@ -133,22 +140,25 @@ class Builder : private PlanBuilder {
     const Id context =
         step({.op = Op::kAttention, .x = qkv, .other = disentangled ? relative_queries_keys() : Id{-1}, .attention = shape},
              distance_bias());
-    return linear(named(context, "attention.context"), "attention_output", layer_->attention_output);
+    return linear(named(context, "attention.context"), "attention_output", layer_->attention_output, config_.hidden_size,
+                  config_.biases.attention_output);
   }
 
   // The relative embeddings by a layer's query and key matrices, or by matrices of their own.
   Id relative_queries_keys() {
+    const std::int64_t rows = config_.query_width() + config_.kv_width();
     const bool own = config_.disentangled.own_matrices;
-    Weight matrix = use(own ? "relative_query_key" : "query_key_value", own ? layer_->relative_qk : layer_->qkv);
-    matrix.rows = config_.query_width() + config_.kv_width();
+    const Weight matrix = own ? Weight{"relative_query_key", &layer_->relative_qk, Hold::kMatrix, true, rows, config_.hidden_size}
+                              : Weight{"query_key_value", &layer_->qkv, Hold::kSensitive, true, rows, config_.hidden_size};
     return step({.op = Op::kLinear, .x = kRelativeValue}, matrix, Rows::kBuckets);
   }
 
   // What is added to scores by the distance; nothing: none is.
-  Weight distance_bias() const {
-    const DistanceBias& bias = config_.t5.each_layer ? layer_->distance_bias : ends_.distances;
-    if (!bias.values) return {};
-    return {"distance_bias", config_.num_attention_heads, 2 * bias.span - 1, &bias};
+  Weight distance_bias() {
+    const bool t5 = config_.relative_positions == RelativePositions::kT5Buckets;
+    if (!t5 && config_.relative_positions != RelativePositions::kAlibi) return {};
+    if (config_.t5.each_layer) return {"distance_bias", &layer_->distance_bias, Hold::kDistances};
+    return {"distance_bias", &ends_.distances};
   }
 
   AttentionStep cross_constants() const {
@@ -158,14 +168,18 @@ class Builder : private PlanBuilder {
   }
 
   Id cross_attention(Id x) {
-    const Id queries = named(linear(x, "cross_query", layer_->cross_query), "cross_attention.query");
+    const Id queries =
+        named(linear(x, "cross_query", layer_->cross_query, config_.query_width(), config_.biases.qkv, Hold::kSensitive),
+              "cross_attention.query");
     const Id context = step({.op = Op::kAttention, .x = queries, .attention = attention(cross_constants())});
-    return linear(named(context, "cross_attention.context"), "cross_output", layer_->cross_output);
+    return linear(named(context, "cross_attention.context"), "cross_output", layer_->cross_output, config_.hidden_size,
+                  config_.biases.attention_output);
   }
 
   // x: a source's states.
   void source() {
-    const Id keys_values = linear(kStreamValue, "cross_key_value", layer_->cross_keys_values);
+    const Id keys_values = linear(kStreamValue, "cross_key_value", layer_->cross_keys_values, 2 * config_.query_width(),
+                                  config_.biases.qkv, Hold::kSensitive);
     view(keys_values, 0, config_.query_width(), "cross_attention.key");
     view(keys_values, config_.query_width(), config_.query_width(), "cross_attention.value");
     step({.op = Op::kStore, .x = keys_values});
@@ -174,18 +188,19 @@ class Builder : private PlanBuilder {
   Id feed_forward(Id x) {
     if (config_.has_experts(index_)) {
       return step({.op = Op::kExperts, .variant = variant(config_.hidden_act), .x = x},
-                  {"experts", config_.experts.count, config_.hidden_size, layer_->experts.get()});
+                  {"experts", &layer_->experts, Hold::kExperts, true, config_.experts.count, config_.hidden_size});
     }
-    const Id up = linear(x, "up", layer_->up);
+    const std::int64_t ffn = config_.intermediate_size;
+    const Id up = linear(x, "up", layer_->up, config_.gated() ? 2 * ffn : ffn, config_.biases.up);
     const Id inner = step({.op = config_.gated() ? Op::kGate : Op::kActivate, .variant = variant(config_.hidden_act), .x = up});
-    return linear(named(inner, "intermediate"), "down", layer_->down);
+    return linear(named(inner, "intermediate"), "down", layer_->down, config_.hidden_size, config_.biases.down);
   }
 
   Id convolve(Id x) {
     const Id windows = step({.op = Op::kWindows, .x = x, .factor = static_cast<float>(config_.convolution.kernel)});
     return step({.op = Op::kActivate,
                  .variant = variant(config_.convolution.activation),
-                 .x = linear(windows, "convolution", ends_.convolution.layer)});
+                 .x = linear(windows, "convolution", ends_.convolution.layer, config_.hidden_size, true)});
   }
 
   void ends() {
@@ -197,7 +212,8 @@ class Builder : private PlanBuilder {
     if (config_.lm_head) {
       begin("head");
       const float cap = config_.final_logit_softcapping;
-      Id logits = linear(scale(kStreamValue, config_.lm_head_scale), "lm_head", ends_.lm_head);
+      Id logits = linear(scale(kStreamValue, config_.lm_head_scale), "lm_head", ends_.lm_head, config_.vocab_size,
+                         config_.lm_head_bias, Hold::kSensitive);
       if (cap != 0) logits = step({.op = Op::kSoftcap, .x = logits, .factor = cap});
       value(logits).place = Place::kOutput;
       plan.head = end();
@@ -207,15 +223,14 @@ class Builder : private PlanBuilder {
   }
 
   const TransformerConfig& config_;
-  const TransformerEnds& ends_;
-  const TransformerLayer* layer_ = nullptr;
+  TransformerEnds& ends_;
+  TransformerLayer* layer_ = nullptr;
   std::int64_t index_ = 0;
 };
 
 }  // namespace
 
-Plan plan_of(const TransformerConfig& config, const TransformerEnds& ends, std::span<const TransformerLayer> layers,
-             const Fusions& fusions) {
+Plan plan_of(const TransformerConfig& config, TransformerEnds& ends, std::span<TransformerLayer> layers, const Fusions& fusions) {
   return Builder(config, ends, fusions).build(layers);
 }
 

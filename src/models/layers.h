@@ -9,8 +9,9 @@
 
 namespace wattn {
 
-// layers: those with weights of their own. Steps refer to the weights where they are.
-Plan plan_of(const TransformerConfig& config, const TransformerEnds& ends, std::span<const TransformerLayer> layers,
+// layers: those with weights of their own. Steps refer to the weights where they are, which have no memory yet: the plan says of
+// which shape they are, and how they are held.
+Plan plan_of(const TransformerConfig& config, TransformerEnds& ends, std::span<TransformerLayer> layers,
              const Fusions& fusions = {});
 
 }  // namespace wattn

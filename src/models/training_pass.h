@@ -62,9 +62,7 @@ class TapeView {
   bool keeps(std::int64_t layer) const { return layer >= first_kept_; }
   const LayerTape& layer(std::int64_t layer) const { return layers_[static_cast<std::size_t>(layer)]; }
 
-  static float* begin_of(const Transformer& gradients, std::int64_t layer) {
-    return static_cast<float*>(gradients.layer_at(layer).qkv.weight);
-  }
+  static float* begin_of(const Transformer& gradients, std::int64_t layer) { return gradients.layer_at(layer).begin; }
 
  private:
   std::int64_t first_kept_, size_ = 0;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/layers.h"
+
 namespace wattn {
 namespace {
 
@@ -13,6 +15,8 @@ Result<void> check_range(std::span<const std::int32_t> values, std::int64_t limi
 }
 
 }  // namespace
+
+Plan Transformer::plan_with(const Fusions& fusions) { return plan_of(config_, *ends_, layers_, fusions); }
 
 Result<void> Transformer::check(const Batch& batch) const {
   if (auto ids = check_range(batch.input_ids, config_.vocab_size, "input_ids", "vocab_size"); !ids.ok()) return ids;

@@ -17,6 +17,7 @@
 #include "ops/embedding.h"
 #include "ops/linear.h"
 #include "ops/norm.h"
+#include "plan/fusions.h"
 #include "plan/plan.h"
 
 namespace wattn {
@@ -39,12 +40,14 @@ struct TransformerLayer {
   LayerNorm ffn_norm;
   LayerNorm ffn_output_norm;
   std::shared_ptr<struct Experts> experts;  // instead of up and down, or null
+  float* begin = nullptr;                   // of the layer's weights, which are followed by those of the next layer
 };
 
 struct SlotList;
 
 // Layers with experts (ops/experts.h). A program that defines these functions as empty has no such models.
-void take_experts(Arena& arena, const Kernels& kernels, WeightType type, const TransformerConfig& config, TransformerLayer& layer);
+void take_experts(Arena& arena, const Kernels& kernels, WeightType type, const TransformerConfig& config,
+                  std::shared_ptr<Experts>& experts);
 void add_experts_slots(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer, std::size_t i,
                        SlotList& list);
 // The convolution of TransformerConfig. Likewise.
@@ -52,8 +55,6 @@ struct Convolution {
   Linear layer;  // [hidden, kernel * hidden]: the columns of each token of the window, one after the other
   LayerNorm norm;
 };
-void take_convolution(Arena& arena, const Kernels& kernels, WeightType type, const TransformerConfig& config,
-                      Convolution& convolution);
 void add_convolution_slots(const TransformerConfig& config, const TransformerNames& names, const Convolution& convolution,
                            SlotList& list);
 // The weights outside of the layers. Empty: the model has none.
@@ -103,7 +104,7 @@ class Transformer {
   const Ends& ends() const { return *ends_; }
   // What the model computes, for pass/run.h; and with what.
   const Plan& plan() const { return plan_; }
-  std::span<const TransformerLayer> layers() const { return layers_; }  // [own_layers()]
+  Plan plan_with(const Fusions& fusions);  // the same with fewer fusions
   Compute compute(ThreadTeam& team) const { return {*kernels_, team, lora_}; }
   std::uint64_t weight_bytes() const { return weights_.bytes(); }
   // All weights in f32, in the kernels' layout, with zeros between them and tables that are computed.
@@ -128,8 +129,10 @@ class Transformer {
   friend class TrainingPass;
 
   void take_weights(Arena& arena);
-  void take_layer(Arena& arena, TransformerLayer& layer, bool experts);
-  void take_position_weights(Arena& arena);
+  void take_weight(Arena& arena, const Weight& weight);
+  void take_words(Arena& arena, const Weight& weight);
+  void take_tables(Arena& arena);
+  void set_tables();
   void add_word_slots(SlotList& list, const TransformerNames& names) const;
   void add_embedding_slots(SlotList& list, const TransformerNames& names, bool is_gguf) const;
   void add_distance_slots(SlotList& list, const std::string& name, const DistanceBias& bias) const;

@@ -27,114 +27,102 @@ Result<Transformer> Transformer::with_config(const TransformerConfig& config, st
   transformer.positions_ = positions;
   transformer.kernels_ = &kernels;
   transformer.type_ = type;
+  transformer.layers_.resize(static_cast<std::size_t>(config.own_layers()));
+  transformer.plan_ = plan_of(config, *transformer.ends_, transformer.layers_);
   transformer.take_weights(transformer.weights_);  // measures
   auto weights = Arena::with_zeros(transformer.weights_.used(), "weights");
   if (!weights.ok()) return weights.error();
   transformer.weights_ = std::move(weights).value();
   transformer.take_weights(transformer.weights_);
-  transformer.plan_ = plan_of(config, *transformer.ends_, transformer.layers_);
   return transformer;
 }
 
 void Transformer::take_weights(Arena& arena) {
-  const std::int64_t hidden = config_.hidden_size;
-  const std::int64_t width = config_.embedding_width();
+  take_tables(arena);
+  std::size_t layer = 0;
+  for (std::size_t i = 0; i < plan_.weights.size(); ++i) {
+    if (layer < plan_.layers.size() && static_cast<std::size_t>(plan_.layers[layer].steps.first_weight) == i) {
+      TransformerLayer& own = layers_[static_cast<std::size_t>(config_.weights_of(static_cast<std::int64_t>(layer++)))];
+      if (!own.begin) own.begin = arena.take<float>(0);
+    }
+    const Weight& weight = plan_.weights[i];
+    const auto begin = plan_.weights.begin(), end = begin + static_cast<std::ptrdiff_t>(i);
+    if (std::none_of(begin, end, [&](const Weight& earlier) { return earlier.at == weight.at; })) take_weight(arena, weight);
+  }
+  // f32: small, and run once per sequence.
+  if (config_.pooler) {
+    ends_->pooler = take_linear(arena, *kernels_, WeightType::kF32, config_.hidden_size, config_.hidden_size, true);
+  }
+  if (!arena.measuring()) set_tables();
+}
+
+void Transformer::take_weight(Arena& arena, const Weight& weight) {
+  switch (weight.hold) {
+    case Hold::kMatrix:
+    case Hold::kSensitive: {
+      const WeightType type = weight.hold == Hold::kMatrix ? type_ : at_least_q8(type_);
+      *static_cast<Linear*>(weight.at) = take_linear(arena, *kernels_, type, weight.width, weight.rows, weight.bias);
+      break;
+    }
+    case Hold::kNorm:
+      *static_cast<LayerNorm*>(weight.at) = take_layer_norm(arena, weight.width, config_.norm_eps);
+      break;
+    case Hold::kFineTable: {
+      // Files in f16 may have them in f32, and some are computed.
+      const WeightType finer = type_ == WeightType::kF16 ? WeightType::kF32 : at_least_q16(type_);
+      *static_cast<Embedding*>(weight.at) = take_embedding(arena, finer, weight.rows, weight.width);
+      break;
+    }
+    case Hold::kWords:
+      take_words(arena, weight);
+      break;
+    case Hold::kExperts:
+      take_experts(arena, *kernels_, type_, config_, *static_cast<std::shared_ptr<Experts>*>(weight.at));
+      break;
+    case Hold::kDistances:
+      *static_cast<DistanceBias*>(weight.at) = take_distance_bias(arena, config_.num_attention_heads, positions_);
+      break;
+    case Hold::kConstant:
+      break;  // in take_tables()
+  }
+}
+
+void Transformer::take_words(Arena& arena, const Weight& weight) {
   const bool shares_rows = config_.table_rows > 0;
   if (!head_holds_embeddings()) {
-    ends_->words = take_embedding(arena, type_, shares_rows ? config_.table_rows : config_.vocab_size, width);
+    ends_->words = take_embedding(arena, type_, shares_rows ? config_.table_rows : weight.rows, weight.width);
   }
-  if (shares_rows) ends_->token_rows = arena.take<float>(config_.vocab_size);
-  if (config_.token_weights) ends_->token_weights = arena.take<float>(config_.vocab_size);
-  take_position_weights(arena);
-  if (config_.embeddings_norm) ends_->norm = take_layer_norm(arena, width, config_.norm_eps);
-  if (config_.embedding_size > 0) ends_->projection = take_linear(arena, *kernels_, type_, width, hidden, true);
-  if (config_.convolution.kernel > 0) take_convolution(arena, *kernels_, type_, config_, ends_->convolution);
-  layers_.resize(static_cast<std::size_t>(config_.own_layers()));
-  for (std::size_t i = 0; i < layers_.size(); ++i) take_layer(arena, layers_[i], config_.has_experts(static_cast<std::int64_t>(i)));
-  if (config_.norm_placement == NormPlacement::kPre) ends_->final_norm = take_layer_norm(arena, hidden, config_.norm_eps);
-  // f32: small, and run once per sequence.
-  if (config_.pooler) ends_->pooler = take_linear(arena, *kernels_, WeightType::kF32, hidden, hidden, true);
-  if (config_.lm_head) {
-    ends_->lm_head = take_linear(arena, *kernels_, at_least_q8(type_), hidden, config_.vocab_size, config_.lm_head_bias);
-  }
+  if (shares_rows) ends_->token_rows = arena.take<float>(weight.rows);
+  if (config_.token_weights) ends_->token_weights = arena.take<float>(weight.rows);
   ends_->word_table = {&ends_->words, ends_->token_rows, ends_->token_weights, head_holds_embeddings() ? &ends_->lm_head : nullptr};
 }
 
-void Transformer::take_layer(Arena& arena, TransformerLayer& layer, bool experts) {
-  const std::int64_t hidden = config_.hidden_size, ffn = config_.intermediate_size;
-  const auto& biases = config_.biases;
-  const auto matrix = [&](std::int64_t in, std::int64_t out, bool bias) {
-    return take_linear(arena, *kernels_, type_, in, out, bias);
-  };
-  // Values are as sensitive as all later matrices together (bench/README.md).
-  const auto sensitive = [&](std::int64_t in, std::int64_t out) {
-    return take_linear(arena, *kernels_, at_least_q8(type_), in, out, biases.qkv);
-  };
-  const auto norm = [&](std::int64_t size) { return take_layer_norm(arena, size, config_.norm_eps); };
-  layer.qkv = sensitive(hidden, config_.qkv_width());
-  if (config_.query_key_norm) {
-    layer.query_norm = norm(config_.query_key_norm_joined ? config_.query_width() : config_.head_size());
-    layer.key_norm = norm(config_.query_key_norm_joined ? config_.kv_width() : config_.head_size());
+// What is computed, and biases by distance that all layers share.
+void Transformer::take_tables(Arena& arena) {
+  const bool t5 = config_.relative_positions == RelativePositions::kT5Buckets && !config_.t5.each_layer;
+  if (t5 || config_.relative_positions == RelativePositions::kAlibi) {
+    ends_->distances = take_distance_bias(arena, config_.num_attention_heads, positions_);
   }
-  if (config_.disentangled.own_matrices) layer.relative_qk = matrix(hidden, config_.query_width() + config_.kv_width(), true);
-  if (config_.t5.each_layer) layer.distance_bias = take_distance_bias(arena, config_.num_attention_heads, positions_);
-  layer.attention_output = matrix(config_.query_width(), hidden, biases.attention_output);
-  layer.attention_norm = norm(hidden);
-  if (config_.output_norms) layer.attention_output_norm = norm(hidden);
-  if (config_.cross_attention) {
-    layer.cross_query = sensitive(hidden, config_.query_width());
-    layer.cross_keys_values = sensitive(hidden, 2 * config_.query_width());
-    layer.cross_output = matrix(config_.query_width(), hidden, biases.attention_output);
-    layer.cross_norm = norm(hidden);
+  if (config_.relative_positions == RelativePositions::kRotary) {
+    ends_->rotary = take_rotary(arena, positions_, config_.head_size(), config_.rope);
+    if (config_.local_rope_theta != 0) {
+      ends_->local_rotary = take_rotary(arena, positions_, config_.head_size(), {.theta = config_.local_rope_theta});
+    }
   }
-  if (experts) {
-    take_experts(arena, *kernels_, type_, config_, layer);
-  } else {
-    layer.up = matrix(hidden, config_.gated() ? 2 * ffn : ffn, biases.up);
-    layer.down = matrix(ffn, hidden, biases.down);
+  if (config_.relative_positions == RelativePositions::kDisentangled) {
+    const auto& of = config_.disentangled;
+    ends_->distance_buckets = take_distance_buckets(arena, positions_, of.buckets, of.max_distance);
   }
-  layer.ffn_norm = norm(hidden);
-  if (config_.output_norms) layer.ffn_output_norm = norm(hidden);
 }
 
-void Transformer::take_position_weights(Arena& arena) {
-  const std::int64_t width = config_.embedding_width();
-  // Small, and part of every token: int8 would save little memory and cost accuracy.
-  // Files in f16 may have them in f32, and some are computed.
-  const WeightType finer = type_ == WeightType::kF16 ? WeightType::kF32 : at_least_q16(type_);
-  const std::int64_t before = config_.positions == Positions::kAfterPadding ? config_.padding_idx + 1 : 0;
-  if (config_.positions != Positions::kNone) {
-    ends_->positions = take_embedding(arena, finer, before + config_.max_position_embeddings, width);
+// Computed values of tables that other models read from a checkpoint.
+void Transformer::set_tables() {
+  if (config_.positions == Positions::kSinusoidal) set_sinusoidal(ends_->positions);
+  if (config_.fairseq_positions) {
+    const std::int64_t padding = config_.positions == Positions::kAfterPadding ? config_.padding_idx : -1;
+    set_fairseq_sinusoidal(ends_->positions, config_.position_offset, padding);
   }
-  if (config_.positions == Positions::kSinusoidal && !arena.measuring()) set_sinusoidal(ends_->positions);
-  if (config_.fairseq_positions && !arena.measuring()) {
-    set_fairseq_sinusoidal(ends_->positions, config_.position_offset, before - 1);
-  }
-  if (config_.type_vocab_size > 0) ends_->token_types = take_embedding(arena, finer, config_.type_vocab_size, width);
-  switch (config_.relative_positions) {
-    case RelativePositions::kNone:
-      break;
-    case RelativePositions::kRotary: {
-      ends_->rotary = take_rotary(arena, positions_, config_.head_size(), config_.rope);
-      if (config_.local_rope_theta == 0) break;
-      ends_->local_rotary = take_rotary(arena, positions_, config_.head_size(), {.theta = config_.local_rope_theta});
-      break;
-    }
-    case RelativePositions::kAlibi:
-      ends_->distances = take_distance_bias(arena, config_.num_attention_heads, positions_);
-      if (!arena.measuring()) set_alibi(ends_->distances, config_.num_attention_heads);
-      break;
-    case RelativePositions::kT5Buckets:
-      if (config_.t5.each_layer) break;
-      ends_->distances = take_distance_bias(arena, config_.num_attention_heads, positions_);
-      break;
-    case RelativePositions::kDisentangled:
-      ends_->distance_buckets =
-          take_distance_buckets(arena, positions_, config_.disentangled.buckets, config_.disentangled.max_distance);
-      ends_->relative = take_embedding(arena, finer, config_.relative_rows(), config_.hidden_size);
-      ends_->relative_norm = take_layer_norm(arena, config_.hidden_size, config_.norm_eps);
-      break;
-  }
+  if (config_.relative_positions == RelativePositions::kAlibi) set_alibi(ends_->distances, config_.num_attention_heads);
 }
 
 void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) const {

@@ -1,5 +1,6 @@
 // The rows of rare ops.
 #include <algorithm>
+#include <memory>
 
 #include "ops/experts.h"
 #include "ops/op.h"
@@ -22,7 +23,7 @@ void windows(const OpCall& call) {
   }
 }
 
-const Experts& experts_of(const OpCall& call) { return *static_cast<const Experts*>(call.weight); }
+const Experts& experts_of(const OpCall& call) { return **static_cast<const std::shared_ptr<Experts>*>(call.weight); }
 
 struct Scratch {
   ExpertsScratch experts;

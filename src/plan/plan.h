@@ -46,11 +46,25 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-// A layer's use of a tensor, or of some of its rows.
+// How a weight is held in memory.
+enum class Hold : std::uint8_t {
+  kMatrix,     // Linear in the model's dtype
+  kSensitive,  // Linear, at least q8: values are as sensitive as all later matrices together (bench/README.md)
+  kNorm,       // LayerNorm
+  kFineTable,  // Embedding of few rows that are part of every token, at least q16: int8 would save little and cost accuracy
+  kWords,      // WordTable: rows in the model's dtype, unless the head over the vocabulary has them
+  kExperts,    // std::shared_ptr<Experts>
+  kDistances,  // DistanceBias of one layer
+  kConstant,   // a table that is computed, or that all layers share
+};
+
+// A layer's use of a tensor, or of its first rows. Those that are used more than once have one address.
 struct Weight {
   const char* name = nullptr;
+  void* at = nullptr;  // what the op reads
+  Hold hold = Hold::kConstant;
+  bool bias = false;
   std::int64_t rows = 0, width = 0;
-  const void* at = nullptr;  // what the op reads: a Linear, a LayerNorm, an Embedding, ..
 };
 
 // Steps in their order. Value 0 is the stream, value 1 the relative embeddings.

@@ -8,7 +8,9 @@ namespace wattn {
 namespace {
 
 const char* name_of(Op op) {
-  constexpr const char* kNames[] = {"words", "add_rows", "relative_rows", "scale", "norm", "head_norm", "rotate", "linear", "activate", "gate", "add", "attention", "store", "softcap", "windows", "experts"};
+  constexpr const char* kNames[] = {"words",  "add_rows", "relative_rows", "scale",  "norm", "head_norm",
+                                    "rotate", "linear",   "activate",      "gate",   "add",  "attention",
+                                    "store",  "softcap",  "windows",       "experts"};
   return kNames[static_cast<int>(op)];
 }
 
@@ -83,8 +85,8 @@ class Printer {
     if (step.other >= 0) line += ", " + name(step.other);
     if (step.weight >= 0) {
       const Weight& weight = plan_.weights[static_cast<std::size_t>(first_weight_ + step.weight)];
-      line += std::string(step.x >= 0 ? "; " : "") + weight.name + " [" + std::to_string(weight.rows) + ", " +
-              std::to_string(weight.width) + "]";
+      line += std::string(step.x >= 0 ? "; " : "") + weight.name;
+      if (weight.rows > 0) line += " [" + std::to_string(weight.rows) + ", " + std::to_string(weight.width) + "]";
     }
     out_ += line + constants(step) + ")\n";
     views(step.out);

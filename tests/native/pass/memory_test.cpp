@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "models/layers.h"
 #include "native/support/plans.h"
 #include "native/support/transformers.h"
 #include "pass/run.h"
@@ -142,7 +141,7 @@ TEST(Layout, AnOverlapPutInOnPurposeGivesNaN) {
 TEST(Fusions, ChangeNoBit) {
   for (const char* group : {"architectures/", "hub_layouts/", "variants/encoders/", "eurobert/"}) {
     for (const std::string& name : test::case_names(group)) {
-      const auto model = test::load_transformer(test::golden(group + name + "/"), exact_kernels(), WeightType::kQ8);
+      auto model = test::load_transformer(test::golden(group + name + "/"), exact_kernels(), WeightType::kQ8);
       ASSERT_TRUE(model.ok()) << model.error().message;
       const TransformerConfig& config = model.value().config();
       ThreadTeam alone;
@@ -161,7 +160,7 @@ TEST(Fusions, ChangeNoBit) {
       };
       const std::vector<float> fused = run(model.value().plan());
       for (const Fusions& some : {Fusions{false, true}, Fusions{true, false}, Fusions{false, false}}) {
-        const Plan plan = plan_of(config, model.value().ends(), model.value().layers(), some);
+        const Plan plan = model.value().plan_with(some);
         EXPECT_EQ(std::memcmp(fused.data(), run(plan).data(), fused.size() * sizeof(float)), 0) << group << name;
       }
     }
