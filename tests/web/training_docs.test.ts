@@ -25,12 +25,14 @@ describe('docs/training.md', () => {
     writeFileSync(path.join(folder, 'pairs.tsv'), 'anchor\tpositive\nthe river\ta boat\nbirds\tthe wind\n');
     const commands = blocksOf('sh').join('').trim().split('\n');
     for (const line of commands) {
-      const [, , ...args] = line.split(' ');
-      const said = await command(args, undefined, folder);
-      const { out, files } = linesOf(said).at(-1);
-      for (const file of files) expect([file, existsSync(path.join(folder, out, file))]).toEqual([file, true]);
+      const [, , ...args] = [...line.replace(/ +#.*/, '').matchAll(/'([^']*)'|(\S+)/g)].map(
+        ([, quoted, word]) => quoted ?? (word as string),
+      );
+      const { out, files, labels } = linesOf(await command(args, undefined, folder)).at(-1);
+      if (args[0] === 'classify') expect(labels).toHaveLength(2);
+      for (const file of files ?? []) expect([file, existsSync(path.join(folder, out, file))]).toEqual([file, true]);
     }
-    expect(commands.length).toBe(4);
+    expect(commands.length).toBe(6);
   });
 
   it('names each option of a Trainer', () => {
