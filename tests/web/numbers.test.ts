@@ -71,6 +71,7 @@ const kCases: Case[] = [
   classifier('tolerance', kAboveZero, [1e-3], [0, -1]),
   classifier('learning_rate', kAboveZero, [1e-3], [0, -1], { kind: 'mlp' }),
   classifier('weight_decay', kFromZero, [0], [-1], { kind: 'mlp' }),
+  classifier('hidden_size', 'expected (a whole number from 1 on|at most 1048576)', [1], [0, 2 ** 20 + 1], { kind: 'mlp' }),
   word2vec('alpha', kFromZero, [0], [-1]),
   word2vec('min_alpha', kFromZero, [0], [-1]),
   word2vec('sample', kFromZero, [0], [-1]),

@@ -1,7 +1,7 @@
 // Trainer: a tiny BERT is fine-tuned, in this thread and in a worker.
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { AutoModelForCausalLM, AutoTokenizer, nn, pipeline } from 'wattn';
+import { AutoModelForCausalLM, AutoTokenizer, nn, pipeline, Word2Vec } from 'wattn';
 import { Trainer, type TrainerOptions, type TrainingReport, type TrainingRow } from 'wattn/train';
 import { expectError, filesOf, goldens, headFiles, largestDifference, readJson, tiny, tinyFiles } from './support.js';
 
@@ -124,6 +124,20 @@ describe('Trainer', () => {
     }
     expect(seen).toEqual([[1, 1], [2, 2], [3, 3], [4, 4]]); // prettier-ignore
     await trainer.dispose();
+  });
+
+  it('says what memory cannot hold', async () => {
+    for (const r of [1e6, 1e8, 2 ** 31 - 1]) {
+      const trainer = await load({ r });
+      await expectError(trainer.fit(kLabelled).then(), 'OutOfMemoryError', /matrices of LoRA: needs \d{11,} bytes/);
+      expect((await trainer.embed('the river')).dims).toEqual([1, 32]); // it still works
+      await trainer.dispose();
+    }
+    const trainer = await load();
+    await expectError(trainer.plan({ batch: 2 ** 31 - 1, tokens: 2 }), 'InputError', /fewer than 2\^31 tokens/);
+    await trainer.dispose();
+    const huge = Word2Vec.train(['a b c d e', 'a b'], { min_count: 1, vector_size: 1e8 });
+    await expectError(huge, 'OutOfMemoryError', /word vectors: needs 6000000064 bytes/);
   });
 
   it('divides a batch into parts, within which texts are compared', async () => {

@@ -331,6 +331,9 @@ export class Trainer {
     }
     const longest =
       tokens ?? max_length ?? Math.min(this.engine.info.max_length, task in kLanguageHeads ? kMostLanguageTokens : Infinity);
+    if (!(batch * longest < 2 ** 31)) {
+      throw new InputError(`trainer.plan: expected fewer than 2^31 tokens of an update, found ${batch} x ${longest}`);
+    }
     const examples = given ?? this.run?.examples;
     const wordsLearn = method === 'full' && !freeze_embeddings;
     const { words } = examples && wordsLearn ? await this.ask('words', textsOf(examples, this.settled(examples))) : { words: 0 };

@@ -6,6 +6,7 @@ import { abortable, Breather } from '../../core/signal.js';
 import type { ClassifierOptions, ClassifierProgress, Embedder, Examples } from '../classifier_types.js';
 import { makeReport, type Judged } from './report.js';
 import { calibrate, Logistic } from './logistic.js';
+import { kMostSize } from './files.js';
 import { trainMlp } from './mlp.js';
 import { logitsOf, type Breathe, type Data, type Fitted, type Layer, type Tick } from './network.js';
 import { makeRandom, shuffle } from '../../core/random.js';
@@ -175,6 +176,8 @@ interface Trained {
 }
 
 async function fitMlp({ options, data, breathe, foldOf, folds, ticker }: Training, validates: boolean): Promise<Trained> {
+  if ((options.hidden_size ?? 1) > kMostSize)
+    throw new InputError(`${where}: option 'hidden_size': expected at most ${kMostSize}, found ${options.hidden_size}`);
   const mlp = {
     hidden_size: options.hidden_size ?? 64,
     epochs: options.epochs ?? 40,

@@ -10,7 +10,8 @@ import type { Fitted, Layer } from './network.js';
 export const kJson = 'classifier.json';
 export const kWeights = 'classifier.safetensors';
 const kVersion = 1;
-const kMostSize = 1 << 20;
+/** Of a layer. */
+export const kMostSize = 1 << 20;
 
 export function saveClassifier({ network, ...about }: Fitted): ReturnType<TextClassifier['save']> {
   const sizes = network.map(({ bias }) => bias.length);
