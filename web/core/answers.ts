@@ -7,6 +7,3 @@ export function checkAnswer<T>(what: string, value: unknown, expected: string, f
   Promise.resolve(value).catch(() => {}); // nobody waits for what it promised, and a rejection must not end the process
   throw new InputError(`${what}: expected it to return ${expected}, found ${describe(value)}`);
 }
-
-export const isBoolean = (value: unknown): boolean => typeof value === 'boolean';
-export const isNumber = (value: unknown): boolean => typeof value === 'number' && !Number.isNaN(value);

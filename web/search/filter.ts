@@ -1,7 +1,7 @@
 // Which documents a search may return: a function, or fields and what they must be, in the spelling of MongoDB and of vector stores.
 //
 // A filter decides who sees what, so all that is not understood is an error before any document is returned.
-import { checkAnswer, isBoolean } from '../core/answers.js';
+import { checkAnswer } from '../core/answers.js';
 import { describe, InputError } from '../core/errors.js';
 import { warnOnce } from '../core/warn.js';
 import type { Filter, IndexDocument } from './types.js';
@@ -136,7 +136,7 @@ function ofFields(where: string, given: [string, unknown][], fields: Set<string>
 function ofFunction(where: string, filter: (document: IndexDocument) => unknown): Keep {
   const kind = Object.prototype.toString.call(filter).slice(8, -1);
   if (kind !== 'Function') throw wrong(where, 'a function that returns true or false at once', `one of another kind (${kind})`);
-  return (document) => checkAnswer(where, filter(document), 'true or false', isBoolean);
+  return (document) => checkAnswer(where, filter(document), 'true or false', (value) => typeof value === 'boolean');
 }
 
 function toKeep(where: string, given: unknown, fields: Set<string>, depth: number): Keep {

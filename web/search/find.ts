@@ -1,5 +1,5 @@
 // Finds the parts of an index that fit a query: candidates by words and by meaning, joined, reranked, and told as hits.
-import { checkAnswer, isNumber } from '../core/answers.js';
+import { checkAnswer } from '../core/answers.js';
 import { describe, InputError } from '../core/errors.js';
 import { Breather } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
@@ -14,6 +14,7 @@ const kSample = 4096;
 const kLeastCandidates = 200;
 /** Of a pipeline. */
 type Ranked = { corpus_id: number; score: number };
+const isNumber = (value: unknown): boolean => typeof value === 'number' && !Number.isNaN(value);
 const isRanking = (value: unknown) =>
   Array.isArray(value) && value.every(({ corpus_id, score }: Ranked) => Number.isInteger(corpus_id) && isNumber(score));
 const kRerank = "Index.search: option 'rerank'";

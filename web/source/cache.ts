@@ -338,7 +338,7 @@ async function entriesOf(
   const unavailable = (cause?: unknown) =>
     new InputError('cache: not available (env.useCache is false, or this page may not store data)', { cause });
   if (!store) throw unavailable();
-  const prefix = model === undefined ? '' : hubSource(model, options, {}).place('');
+  const prefix = model === undefined ? '' : hubSource(model, options, {}).place('x').slice(0, -1); // the folder of any file
   const keys = (await store.keys().catch((cause: unknown) => Promise.reject(unavailable(cause)))).filter((key) =>
     key.startsWith(prefix),
   );

@@ -1,5 +1,5 @@
 // transformers.js's stopping criteria: functions of the tokens so far that say which texts end.
-import { checkAnswer, isBoolean } from '../core/answers.js';
+import { checkAnswer } from '../core/answers.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 
 /** The ids so far, prompt included, of each text; for each, whether it ends. */
@@ -133,7 +133,8 @@ export class StoppingCriteriaList extends StoppingCriteria {
 
 /** What a criterion says of each text. */
 export function askCriterion(criterion: StoppingFunction, input_ids: bigint[][], scores: number[][]): readonly boolean[] {
-  const fits = (value: unknown) => Array.isArray(value) && value.length >= input_ids.length && value.every(isBoolean);
+  const fits = (value: unknown) =>
+    Array.isArray(value) && value.length >= input_ids.length && value.every((each) => typeof each === 'boolean');
   return checkAnswer(
     "option 'stopping_criteria'",
     criterion(input_ids, scores),
