@@ -1,4 +1,5 @@
 // The vocabulary and the settings of a tokenizer under llama.cpp's keys (its src/llama-vocab.cpp says what they mean).
+import { ModelFormatError } from '../core/errors.js';
 import type { NamedBytes } from '../source/model_files.js';
 import type { GgufValue } from '../source/gguf_writer.js';
 import { jsonOf } from './pack_config.js';
@@ -63,6 +64,8 @@ export function tokenizerKeys(files: readonly NamedBytes[], rows: number, gpt2: 
   const pieces: (string | undefined)[] = new Array(rows).fill(undefined);
   const types = new Int32Array(rows).fill(kTypes.unused);
   const put = (piece: string, id: number, type: number) => {
+    if (!(Number.isInteger(id) && id >= 0))
+      throw new ModelFormatError(`tokenizer.json: expected an id for '${piece}', found ${id}`);
     if (id >= rows) unlike(`its tokenizer has more pieces than its embeddings have rows`);
     [pieces[id], types[id]] = [piece, type];
   };
