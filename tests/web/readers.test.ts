@@ -1,0 +1,48 @@
+// Files that were once read into an untyped error, a hang or gigabytes, found by tests/fuzz/readers_fuzz.ts.
+import { join } from 'node:path';
+import { AutoTokenizer, Classifier, packModel, WordVectors } from 'wattn';
+import { readAdapter } from '../../web/source/peft.js';
+import { openRetrieval } from '../../web/source/retrieval_files.js';
+import { bytesSource } from '../../web/source/bytes_source.js';
+import { Progress } from '../../web/source/model_files.js';
+import { edited, failure, filesOf, goldens, tinyFiles } from './support.js';
+
+const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+const adapter = (change: Record<string, unknown> | string) => {
+  const files = filesOf(join(goldens, 'peft/bert'));
+  const config = JSON.parse(new TextDecoder().decode(files.get('adapter_config.json')));
+  const text = typeof change === 'string' ? change : JSON.stringify({ ...config, ...change });
+  return () => readAdapter([['adapter_config.json', bytes(text)], ['adapter_model.safetensors', files.get('adapter_model.safetensors') as Uint8Array]]); // prettier-ignore
+};
+const modules = (text: string) => () => {
+  const source = bytesSource([['modules.json', bytes(text)]]);
+  return openRetrieval(source, new Progress(source, undefined), new AbortController().signal);
+};
+
+const kCases: Record<string, () => unknown> = {
+  'a configuration of 100,000 levels': () => AutoTokenizer.from_pretrained(tinyFiles({ 'tokenizer_config.json': deep })),
+  'an adapter of 100,000 levels': adapter(`{"peft_type":${deep}}`),
+  'a folder that is no expression': adapter({
+    target_modules: ['query', 'value'],
+    layers_to_transform: [0],
+    layers_pattern: ['['],
+  }),
+  'a classifier of 100,000 levels': () => Classifier.load((() => []) as never, { 'classifier.json': bytes(`{"kind":${deep}}`), 'classifier.safetensors': bytes('x') }), // prettier-ignore
+  'a module that is packed, and none': () => packModel(tinyFiles({ 'modules.json': '[null]' }), { dtype: 'q8' }),
+  'an id that is packed, and none': () => packModel(tinyFiles({ 'tokenizer.json': edited('tokenizer.json', { added_tokens: [{ id: -1, content: '[X]', special: true, single_word: false, lstrip: false, rstrip: false, normalized: false }] }) }), { dtype: 'q8' }), // prettier-ignore
+  'word vectors with more numbers than characters': () => WordVectors.load('1 999999999999\na 1\n'),
+  'word vectors of gigabytes': () => WordVectors.load('3 100000000\na 1\nb 1\nc 1\n'),
+};
+
+describe('a reader', () => {
+  it.each(Object.keys(kCases))('ends with a typed error: %s', async (name) => {
+    const error = await failure(async () => (kCases[name] as () => unknown)());
+    expect([name, error, error.message]).toEqual([name, expect.objectContaining({ code: expect.stringMatching(/^(model_format|unsupported|input)$/) }), error.message]); // prettier-ignore
+  });
+
+  it('takes folders of modules whose type is 100,000 levels deep for none', async () => {
+    await modules(`[{"type":${deep},"path":""}]`)();
+  });
+});
