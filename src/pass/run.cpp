@@ -14,42 +14,45 @@ constexpr bool kPoisons = false;
 constexpr bool kPoisons = true;
 #endif
 
-// The sections of one pass, one after the other, in one memory.
+// The sections of one pass, one after the other, in the same memory of an arena.
 class Pass {
  public:
-  Pass(const Plan& plan, const PassInput& pass, const Places& places) : plan_(plan), pass_(pass), places_(places) {}
+  Pass(const Plan& plan, const PassInput& pass, Arena* arena, const Places& places)
+      : plan_(plan), pass_(pass), arena_(arena), begin_(arena ? arena->used() : 0), places_(places) {}
+  ~Pass() {
+    if (arena_) take(most_);
+  }
+  Pass(const Pass&) = delete;
+  Pass& operator=(const Pass&) = delete;
 
   void run(const SectionUse& use, std::int64_t layer = -1) {
     if (use.section < 0) return;
-    if (use.section != laid_out_) layout_ = lay_out(plan_, use, pass_);
+    if (use.section != laid_out_) {
+      layout_ = lay_out(plan_, use, pass_);
+      most_ = std::max(most_, layout_.bytes);
+      if (arena_) take(layout_.bytes);
+    }
     laid_out_ = use.section;
     run_section(plan_, use, pass_, layout_, places_, layer);
   }
 
  private:
+  void take(std::uint64_t bytes) {
+    arena_->rewind(begin_);
+    places_.arena = arena_->take<std::byte>(static_cast<std::int64_t>(bytes));
+  }
+
   const Plan& plan_;
   const PassInput& pass_;
-  const Places places_;
+  Arena* arena_;  // null: no section needs any
+  std::uint64_t begin_, most_ = 0;
+  Places places_;
   Layout layout_;
   std::int32_t laid_out_ = -1;
 };
 
 std::uint64_t bytes_of(const Plan& plan, const SectionUse& use, const PassInput& pass) {
   return use.section < 0 ? 0 : lay_out(plan, use, pass).bytes;
-}
-
-// Of the sections that forward() runs. relative: bytes of the relative embeddings, before them.
-std::uint64_t bytes_of_forward(const Plan& plan, const PassInput& pass, std::uint64_t& relative) {
-  std::uint64_t most = std::max(bytes_of(plan, plan.embeddings, pass), bytes_of(plan, plan.final_norm, pass));
-  std::int32_t last = -1;  // layers of one kind often follow each other
-  for (const Layer& layer : plan.layers) {
-    if (std::exchange(last, layer.steps.section) == layer.steps.section) continue;
-    most = std::max(most, bytes_of(plan, layer.steps, pass));
-  }
-  Arena measure;
-  measure.take<float>(pass.sizes.buckets * plan.values[kRelativeValue].width);
-  relative = measure.used();
-  return relative + most;
 }
 
 // The buckets of distances in sequences of so many tokens.
@@ -60,6 +63,11 @@ Disentangled relative_terms(const Plan& plan, std::int64_t tokens) {
   out.first = plan.distances->of(1 - longest);
   out.count = plan.distances->of(longest - 1) + 1 - out.first;
   return out;
+}
+
+// The relative embeddings, which all layers read.
+float* take_relative(Arena& arena, const Plan& plan, std::int64_t buckets) {
+  return arena.take<float>(buckets * plan.values[kRelativeValue].width);
 }
 
 void show_taps(const Value* values, std::int64_t num_values, PlanId out, float* data, const LayerTaps& taps) {
@@ -104,8 +112,14 @@ void run_section(const Plan& plan, const SectionUse& use, const PassInput& pass,
 std::uint64_t forward_bytes(const Plan& plan, const PassSizes& limits) {
   PassInput pass{.sizes = limits};
   pass.sizes.buckets = relative_terms(plan, limits.own_keys).count;
-  std::uint64_t relative = 0;
-  return bytes_of_forward(plan, pass, relative);
+  std::uint64_t most = std::max(bytes_of(plan, plan.embeddings, pass), bytes_of(plan, plan.final_norm, pass));
+  std::int32_t last = -1;  // layers of one kind often follow each other
+  for (const Layer& layer : plan.layers) {
+    if (std::exchange(last, layer.steps.section) != layer.steps.section) most = std::max(most, bytes_of(plan, layer.steps, pass));
+  }
+  Arena measure;
+  take_relative(measure, plan, pass.sizes.buckets);
+  return measure.used() + most;
 }
 
 void forward(const Plan& plan, const Compute& compute, const Batch& batch, const PassStates& states, Arena& arena, float* hidden,
@@ -123,9 +137,8 @@ void forward(const Plan& plan, const Compute& compute, const Batch& batch, const
                         .states = states,
                         .taps = taps,
                         .relative = relative};
-  std::uint64_t relative_bytes = 0;
-  auto* const memory = arena.take<std::byte>(static_cast<std::int64_t>(bytes_of_forward(plan, input, relative_bytes)));
-  Pass pass(plan, input, {.stream = hidden, .relative = reinterpret_cast<float*>(memory), .arena = memory + relative_bytes});
+  float* const relative_rows = take_relative(arena, plan, relative.count);
+  Pass pass(plan, input, &arena, {.stream = hidden, .relative = relative_rows});
   pass.run(plan.embeddings);
   for (std::size_t layer = 0; layer < plan.layers.size(); ++layer) {
     pass.run(plan.layers[layer].steps, static_cast<std::int64_t>(layer));
@@ -145,8 +158,7 @@ void read_source(const Plan& plan, const Compute& compute, const float* states, 
                         .states = {.cross_kv = &cross_kv},
                         .source = slot,
                         .taps = taps};
-  const auto bytes = static_cast<std::int64_t>(bytes_of(plan, plan.layers.front().source, input));
-  Pass pass(plan, input, {.stream = const_cast<float*>(states), .arena = arena.take<std::byte>(bytes)});
+  Pass pass(plan, input, &arena, {.stream = const_cast<float*>(states)});
   for (std::size_t layer = 0; layer < plan.layers.size(); ++layer) {
     pass.run(plan.layers[layer].source, static_cast<std::int64_t>(layer));
   }
@@ -155,7 +167,7 @@ void read_source(const Plan& plan, const Compute& compute, const float* states, 
 
 void final_norm(const Plan& plan, const Compute& compute, float* rows, std::int64_t count) {
   const PassInput input{.compute = &compute, .sizes = {.tokens = count}};
-  Pass(plan, input, {.stream = rows}).run(plan.final_norm);
+  Pass(plan, input, nullptr, {.stream = rows}).run(plan.final_norm);
 }
 
 std::uint64_t lm_head_bytes(const Plan& plan, std::int64_t rows, int threads) {
@@ -165,8 +177,7 @@ std::uint64_t lm_head_bytes(const Plan& plan, std::int64_t rows, int threads) {
 void lm_head(const Plan& plan, const Compute& compute, float* hidden, std::int64_t rows, Arena& arena, float* logits) {
   const ThreadTeam::Awake awake(compute.team);
   const PassInput input{.compute = &compute, .sizes = {.tokens = rows, .threads = compute.team.threads()}};
-  const auto bytes = static_cast<std::int64_t>(bytes_of(plan, plan.head, input));
-  Pass(plan, input, {.stream = hidden, .output = logits, .arena = arena.take<std::byte>(bytes)}).run(plan.head);
+  Pass(plan, input, &arena, {.stream = hidden, .output = logits}).run(plan.head);
 }
 
 KvCache take_kv_cache(Arena& arena, const Plan& plan, std::int64_t slots, std::int64_t length) {

@@ -95,9 +95,12 @@ class Printer {
   std::string constants(const Step& step) const {
     std::string out;
     switch (step.op) {
-      case Op::kAddRows:
-        out = static_cast<IdsOf>(step.variant) == IdsOf::kAfterPadding ? "; after padding " + number(step.factor) : "";
+      case Op::kAddRows: {
+        constexpr const char* kIds[] = {"; of token types", "; of positions", "; of positions after padding "};
+        out = kIds[step.variant];
+        if (static_cast<IdsOf>(step.variant) == IdsOf::kAfterPadding) out += number(step.factor);
         break;
+      }
       case Op::kNorm:
         out = static_cast<NormKind>(step.variant) == NormKind::kRms ? "; rms" : "";
         break;
