@@ -198,7 +198,7 @@ export async function readOptional(
 
 /** The folder of a module without '/' at its end; the root is ''. file: the one that names it. */
 export function modulePath(file: string, path: unknown): string {
-  const folder = String(path ?? '').replace(/^\.\/|^\.$|\/+$/g, '');
+  const folder = (typeof path === 'string' ? path : '').replace(/^\.\/|^\.$|\/+$/g, '');
   return insideModel(folder, `${file}: `);
 }
 
@@ -212,7 +212,7 @@ export function moduleConfigs(modulesJson: Uint8Array): string[] {
   }
   if (!Array.isArray(modules)) return [];
   const paths = modules
-    .filter((module) => /(^|\.)(Pooling|Dense|LayerNorm)$/.test(String(module?.type)))
+    .filter((module) => /(^|\.)(Pooling|Dense|LayerNorm)$/.test(typeof module?.type === 'string' ? module.type : ''))
     .map((module) => modulePath('modules.json', module.path));
   return paths.filter((path) => path !== '').map((path) => `${path}/config.json`);
 }

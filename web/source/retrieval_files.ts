@@ -17,7 +17,7 @@ interface Retrieval {
 /** The module with this type, or its end, and its folder. The engine reports errors in the files. */
 const typed = (module: unknown): { type: string; path: string } => {
   const { type, path } = (module ?? {}) as Record<string, unknown>;
-  return { type: String(type).replace(/.*\./, ''), path: modulePath('modules.json', path) };
+  return { type: (typeof type === 'string' ? type : '').replace(/.*\./, ''), path: modulePath('modules.json', path) };
 };
 
 function parse(files: readonly NamedBytes[]): any {
