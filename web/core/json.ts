@@ -14,6 +14,6 @@ export function isShallow(root: unknown): boolean {
 /** JSON.parse, also with a SyntaxError for what is nested deeper than anything a person writes. */
 export function parseJson(text: string): unknown {
   const root: unknown = JSON.parse(text);
-  if (!isShallow(root)) throw new SyntaxError('JSON is nested too deep');
+  if (!isShallow(root)) throw new SyntaxError('nested too deep');
   return root;
 }

@@ -48,16 +48,12 @@ function outside(range: Range, value: unknown): string | undefined {
 
 /** Edits (Levenshtein) that turn one name into the other. */
 function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 0; i < a.length; ++i) {
-    const next = [i + 1];
-    for (let j = 0; j < b.length; ++j) {
-      const replaced = (row[j] as number) + (a[i] === b[j] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j + 1] as number) + 1, (next[j] as number) + 1));
-    }
-    row = next;
+  let row = [0, ...b].map((_, j) => j);
+  for (const letter of a) {
+    let last = row[0]!;
+    row = row.map((up, j) => (last = j === 0 ? up + 1 : Math.min(row[j - 1]! + Number(letter !== b[j - 1]), up + 1, last + 1)));
   }
-  return row[b.length] as number;
+  return row.at(-1)!;
 }
 
 /**
