@@ -9,7 +9,7 @@
 
 namespace wattn {
 
-// Of a section's values and weights; -1: none.
+// A number of a value or weight within its section; -1: none.
 using PlanId = std::int8_t;
 
 enum class Rows : std::uint8_t {
