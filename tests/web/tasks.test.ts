@@ -218,7 +218,7 @@ describe('question-answering', () => {
     const answer = await pipeline('question-answering', headFiles('answer'));
     const options = { handle_impossible_answer: true, top_k: 9 };
     const answers = (await answer({ question: 'what is here?', context: 'boat' }, options)) as { answer: string; score: number }[];
-    // Of two allowed tokens, the probabilities of each as the start and as the end add up to 1, so both products together are at most 1.
+    // The probabilities of two allowed tokens, as the start and as the end, add up to 1, so both products together are at most 1.
     const [none, one] = ['', 'boat'].map((text) => answers.find((each) => each.answer === text)?.score as number) as [
       number,
       number,

@@ -36,14 +36,14 @@ function expected(rule: Rule, value: unknown): string | undefined {
   }
 }
 
-function outside(range: Range, value: unknown): string | undefined {
+function outside(range: Range, number: unknown): string | undefined {
   const [low, high] = range.slice(1, -1).split(',').map(Number) as [number, number];
-  const [opens, closes] = [range[0] === '(', range.endsWith(')')];
-  const number = typeof value === 'number' ? value : NaN;
-  if ((opens ? number > low : number >= low) && (closes ? number < high : number <= high)) return undefined;
-  if (low === -Infinity) return 'a finite number';
-  const from = opens ? `above ${low}` : `from ${low}`;
-  return `a number ${from}${high < Infinity ? ` to ${closes ? 'below ' : ''}${high}` : opens ? '' : ' on'}`;
+  const [isOpen, endsOpen] = [range[0] === '(', range.endsWith(')')];
+  const fits = typeof number === 'number' && number >= low && number <= high;
+  if (fits && !(isOpen && number === low) && !(endsOpen && number === high)) return undefined;
+  if (low === -Infinity) return isOpen ? 'a finite number' : 'a number';
+  const to = high < Infinity ? ` to ${endsOpen ? 'below ' : ''}${high}` : isOpen ? '' : ' on';
+  return isOpen ? `a number above ${low}${to}` : `a number from ${low}${to}`;
 }
 
 /** Edits (Levenshtein) that turn one name into the other. */
@@ -70,12 +70,7 @@ export function unknownOption(where: string, name: string, known: readonly strin
 
 /** A copy of an object's own properties, each read once, without a prototype. Lists and what is no object stay as they are. */
 export const ownCopy = <T>(given: T): T =>
-  typeof given === 'object' && given !== null && !Array.isArray(given)
-    ? Object.assign(Object.create(null) as T & object, given)
-    : given;
-
-/** What `readOptions` gives where the caller gave none: it has no prototype, either. */
-export const kNoOptions: object = Object.freeze(Object.create(null) as object);
+  typeof given === 'object' && given !== null && !Array.isArray(given) ? ({ __proto__: null, ...given } as T) : given;
 
 /**
  * The caller's options, read once: a copy without a prototype of their own properties, so that neither a getter that changes its mind nor
@@ -83,19 +78,16 @@ export const kNoOptions: object = Object.freeze(Object.create(null) as object);
  * of the wrong type. where: the function's name, for messages. rules: a list of names where the values are checked later.
  */
 export function readOptions<T>(where: string, options: T, rules: Rules | readonly string[]): NonNullable<T> {
-  if (options === undefined || options === null) return kNoOptions as NonNullable<T>;
-  if (typeof options !== 'object' || Array.isArray(options)) {
-    throw new InputError(`${where}: expected an object of options, found ${describe(options)}`);
+  const own = ownCopy(options ?? {}) as NonNullable<T>;
+  if (typeof own !== 'object' || Array.isArray(own)) {
+    throw new InputError(`${where}: expected an object of options, found ${describe(own)}`);
   }
-  const own = Object.create(null) as Record<string, unknown>;
-  const names = Array.isArray(rules) ? (rules as string[]) : undefined;
-  for (const key of Object.keys(options)) {
-    if (!(names ? names.includes(key) : Object.hasOwn(rules, key))) throw unknownOption(where, key, names ?? Object.keys(rules));
-    const value = (options as Record<string, unknown>)[key];
-    own[key] = value;
-    if (names || value === undefined || value === null) continue;
-    const wanted = expected((rules as Rules)[key] as Rule, value);
+  const names = Array.isArray(rules) ? (rules as string[]) : Object.keys(rules);
+  for (const [key, value] of Object.entries(own)) {
+    if (!names.includes(key)) throw unknownOption(where, key, names);
+    const wanted =
+      value === undefined || value === null || names === rules ? undefined : expected((rules as Rules)[key] as Rule, value);
     if (wanted !== undefined) throw new InputError(`${where}: option '${key}': expected ${wanted}, found ${describe(value)}`);
   }
-  return own as NonNullable<T>;
+  return own;
 }

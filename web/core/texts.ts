@@ -39,14 +39,10 @@ export async function* itemsOf<T>(
 export function readTexts(where: string, texts: unknown): string[] {
   if (typeof texts === 'string') return [texts];
   if (!Array.isArray(texts)) throw new InputError(`${where}: expected a string or an array of strings, found ${describe(texts)}`);
-  const { length } = texts;
-  const out: string[] = [];
-  for (let i = 0; i < length; ++i) {
-    const text: unknown = texts[i];
-    if (typeof text !== 'string') throw new InputError(`${where}: expected a string at index ${i}, found ${describe(text)}`);
-    out.push(text);
-  }
-  return out;
+  const out = Array.from<unknown>(texts);
+  const bad = out.findIndex((text) => typeof text !== 'string');
+  if (bad >= 0) throw new InputError(`${where}: expected a string at index ${bad}, found ${describe(out[bad])}`);
+  return out as string[];
 }
 
 /** Texts as they cross to WebAssembly: joined, in UTF-8 (lone surrogates become U+FFFD), with their lengths in UTF-16 units. */

@@ -141,7 +141,12 @@ export async function load_adapter(
 }
 
 /** What to add to the error of a load: a folder may hold an adapter in place of a model. */
-export async function hintOf(model: ModelSpecifier, options: SourceOptions): Promise<string> {
+export async function hinted(error: unknown, model: ModelSpecifier | null | undefined, options: SourceOptions): Promise<unknown> {
+  if (model && error instanceof ModelFormatError) error.message += await hintOf(model, options);
+  return error;
+}
+
+async function hintOf(model: ModelSpecifier, options: SourceOptions): Promise<string> {
   const source = openModel(model, options);
   if (source.phase === 'download') return '';
   const [config] = await loadFrom(source, {}, (from, progress, signal) => readOptional(from, kAdapterConfig, progress, signal));

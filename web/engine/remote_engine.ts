@@ -7,7 +7,7 @@ import type { AdapterChange, Adapters } from './adapter_types.js';
 import type { Failure, Request } from './worker_protocol.js';
 import { env } from '../core/env.js';
 import * as errors from '../core/errors.js';
-import { InputError, StateError, WattnError } from '../core/errors.js';
+import { describe, InputError, StateError, WattnError } from '../core/errors.js';
 import { platform } from '../source/platform.js';
 import type { LoadedHead, SeamEmbedOptions } from '../host/seam.js';
 import { abortable, abortError, onAbort, throwIfAborted } from '../core/signal.js';
@@ -124,6 +124,17 @@ async function toWorkerEnv(where: string): Promise<Partial<typeof env>> {
   return { ...rest, wasm: { ...wasm, ...absolute } };
 }
 
+const kMostWorkers = 64;
+
+/** How many workers the option asks for. */
+function toCount(where: string, worker: unknown): number {
+  if (worker === true) return 1;
+  if (Number.isInteger(worker) && (worker as number) >= 1 && (worker as number) <= kMostWorkers) return worker as number;
+  throw new InputError(
+    `${where}: option 'worker': expected true, false or a number from 1 to ${kMostWorkers}, found ${describe(worker)}`,
+  );
+}
+
 export class RemoteEngine implements AnyEngine {
   private readonly urgent: Job[] = [];
   private readonly queue: Job[] = [];
@@ -146,7 +157,7 @@ export class RemoteEngine implements AnyEngine {
   static async load(
     where: string,
     model: ModelSpecifier | undefined | null,
-    count: number,
+    worker: unknown,
     options: LoadOptions,
     head: LoadedHead = 'none',
     start: StartWorker = () => workers.start('engine'),
@@ -156,6 +167,7 @@ export class RemoteEngine implements AnyEngine {
     const { progress_callback, signal, worker: _worker, ...rest } = options;
     throwIfAborted(signal ?? undefined);
     const settings = await toWorkerEnv(where);
+    const count = toCount(where, worker);
     const engine = new RemoteEngine(start, count);
     const load = (member: Member, onProgress: ((info: ProgressInfo) => void) | undefined) =>
       engine.ask(

@@ -12,7 +12,7 @@ import type { Analyser } from './words.js';
 /** Rows whose cosines stand for all. */
 const kSample = 4096;
 const kLeastCandidates = 200;
-/** Of a pipeline. */
+/** What a pipeline that reranks says of a text. */
 type Ranked = { corpus_id: number; score: number };
 const isNumber = (value: unknown): boolean => typeof value === 'number' && !Number.isNaN(value);
 const isRanking = (value: unknown) =>

@@ -77,7 +77,7 @@ export function chainOf(names: readonly SegmentName[], index: string): SegmentNa
   }
 }
 
-/** Of files that no head tells apart: the index with the most writes. */
+/** The index with the most writes, where no head says which one counts. */
 function longest(names: readonly SegmentName[]): string | undefined {
   let best: { index: string; end: number } | undefined;
   for (const index of new Set(names.map((name) => name.index))) {

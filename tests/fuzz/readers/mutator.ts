@@ -55,7 +55,7 @@ function placesOf(root: unknown, random: Random): Place[] {
   const places: Place[] = [];
   const visit = (parent: any) => {
     const keys = Object.keys(parent);
-    // Of long lists, such as vocabularies, some.
+    // Some members of long lists, such as vocabularies.
     const some = keys.length <= 200 ? keys : Array.from({ length: 50 }, () => random.pick(keys));
     for (const key of some) {
       places.push({ parent, key });

@@ -10,7 +10,7 @@ import type { Fitted, Layer } from './network.js';
 export const kJson = 'classifier.json';
 export const kWeights = 'classifier.safetensors';
 const kVersion = 1;
-/** Of a layer. */
+/** The most inputs or outputs of a layer. */
 export const kMostSize = 1 << 20;
 
 export function saveClassifier({ network, ...about }: Fitted): ReturnType<TextClassifier['save']> {
@@ -26,7 +26,7 @@ export function saveClassifier({ network, ...about }: Fitted): ReturnType<TextCl
   return { [kJson]: new TextEncoder().encode(JSON.stringify(whole, undefined, 1)), [kWeights]: weights };
 }
 
-/** Of classifier.json without its hash, whatever white space it has, then of the weights. */
+/** The hash of classifier.json without its own hash, whatever white space it has, and of the weights. */
 function hashOf(json: Record<string, unknown>, weights: Uint8Array): string {
   const hash = new Sha256();
   hash.update(new TextEncoder().encode(JSON.stringify(json)));
