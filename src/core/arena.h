@@ -31,8 +31,8 @@ class Arena {
   // The same, zero-initialised.
   static Result<Arena> with_zeros(std::uint64_t bytes, std::string_view what);
 
-  // Whether so much memory can be had, for vectors that are made next: one that cannot have its memory ends the program. The result of a
-  // product, which may be more than 64 bits hold, is passed as it is.
+  // Whether so much memory can be had, for vectors that are made next: one that cannot have its memory ends the program. The result
+  // of a product, which may be more than 64 bits hold, is passed as it is.
   static Result<void> fits(double bytes, std::string_view what);
 
   // An arena inside memory that belongs to somebody else, aligned to 64 bytes.

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "ops/batch.h"
 #include "models/heads.h"
+#include "ops/batch.h"
 #include "ops/dropout.h"
 
 namespace wattn {

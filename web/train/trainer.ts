@@ -4,6 +4,7 @@ import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import { Progress, type ReportTo } from '../core/progress.js';
 import { Breather, throwIfAborted } from '../core/signal.js';
 import { Tensor } from '../core/tensor.js';
+import { warnOnce } from '../core/warn.js';
 import { Engine, kLoadRules } from '../engine/engine.js';
 import { RemoteEngine } from '../engine/remote_engine.js';
 import type { EmbedOptions, LoadOptions, ModelInfo } from '../engine/types.js';
@@ -162,7 +163,7 @@ function textsOf(examples: Examples, { isHead, names }: Pick<Run, 'isHead' | 'na
 
 /** What differs between a run that stopped and this one; undefined: nothing. */
 function difference(before: MadeOf, now: MadeOf): string | undefined {
-  if (before.model !== now.model) return 'the weights of the model are others';
+  if (before.model && before.model !== now.model) return 'the weights of the model are others';
   if (before.rows !== now.rows) return 'the training rows are others';
   if (before.validation !== now.validation) return 'the validation rows are others';
   const show = (value: unknown) => (value === undefined ? 'none' : JSON.stringify(value));
@@ -627,6 +628,7 @@ export class Trainer {
     const { state, steps, madeOf, best } = await readState(bytes, what);
     const differs = difference(madeOf, this.madeOf as MadeOf);
     if (differs) throw new StateError(`${what}: expected the rows, options and model of the run that stopped, but ${differs}`);
+    if (!madeOf.model) warnOnce(`${what}: an earlier version made this state, so whether the model is the same cannot be checked`);
     this.step = steps[0];
     await this.ask('set_state', { state, step: this.step });
     this.best = best;

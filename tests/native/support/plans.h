@@ -16,8 +16,7 @@ struct NamedStack {
 };
 
 inline std::vector<NamedStack> golden_stacks() {
-  std::vector<std::string> folders{"bert-tiny/model", "embedders/embeddinggemma/model",
-                                   "hub_layouts/nomic-moe"};
+  std::vector<std::string> folders{"bert-tiny/model", "embedders/embeddinggemma/model", "hub_layouts/nomic-moe"};
   for (const char* group : {"architectures/", "decoders/", "seq2seq/", "hub_layouts/", "variants/encoders/", "variants/decoders/",
                             "variants/seq2seq/", "eurobert/"}) {
     for (const std::string& name : case_names(group)) folders.push_back(group + name);
