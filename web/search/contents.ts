@@ -26,6 +26,8 @@ export const withTitle = (document: IndexDocument, text: string): string => {
   return title === undefined ? text : `${title}\n${text}`;
 };
 
+/** Documents between two looks at the time. */
+const kBreath = 256;
 /** Removed rows that are given back at once, if they are as many as the others. */
 const kLeastGarbage = 1024;
 
@@ -105,15 +107,16 @@ export class Contents {
     }
   }
 
-  /** fits: whether the vectors are of this index' model. */
-  apply(segment: Segment, fits: boolean, at: number): void {
+  /** fits: whether the vectors are of this index' model. Searches may look at what is there so far. */
+  async apply(segment: Segment, fits: boolean, at: number): Promise<void> {
+    const breather = new Breather();
     for (const id of segment.deleted) this.remove(id);
     const rowBytes = storedRowBytes(segment.model);
     let place = 0;
-    for (const stored of segment.documents) {
-      const count = rowsOf(stored);
-      const bytes = segment.vectors.subarray(place, (place += count * rowBytes));
+    for (const [i, stored] of segment.documents.entries()) {
+      const bytes = segment.vectors.subarray(place, (place += rowsOf(stored) * rowBytes));
       this.put(stored, fits && !stored.stale ? bytes : undefined, at);
+      if (i % kBreath === kBreath - 1) await breather.breathe(undefined);
     }
   }
 
@@ -264,21 +267,20 @@ export class Contents {
     return rows.subarray(0, taken);
   }
 
-  /** The documents as they are stored. */
-  segment(entries: readonly Entry[], deleted: string[] = []): Segment {
+  /** The documents as they are stored. Nothing else changes them meanwhile: writes of an index wait for each other. */
+  async segment(entries: readonly Entry[], deleted: string[] = []): Promise<Segment> {
     const { model, vectors } = this;
-    const documents = entries.map(({ document, chunks, stale }): StoredDocument => ({
-      document,
-      chunks,
-      ...(stale && model && { stale }),
-    }));
+    const breather = new Breather();
+    const documents: StoredDocument[] = [];
     const rows = entries.reduce((sum, entry) => sum + rowsOf(entry), 0);
     const bytes = new Uint8Array(rows * storedRowBytes(vectors && model));
     let at = 0;
-    for (const entry of vectors ? entries : []) {
-      const part = vectors!.stored(entry.first, rowsOf(entry));
-      bytes.set(part, at);
-      at += part.length;
+    for (const { document, chunks, stale, first } of entries) {
+      documents.push({ document, chunks, ...(stale && model && { stale }) });
+      const part = vectors?.stored(first, chunks.length / 2);
+      if (part) bytes.set(part, at);
+      at += part?.length ?? 0;
+      if (documents.length % kBreath === 0) await breather.breathe(undefined);
     }
     return { ...(vectors && model && { model }), documents, deleted, vectors: bytes };
   }

@@ -234,7 +234,7 @@ export class Index {
       await this.write(async () => {
         const deleted = present();
         count = deleted.length;
-        return count > 0 ? { ...this.contents.segment([]), deleted } : undefined;
+        return count > 0 ? { ...(await this.contents.segment([])), deleted } : undefined;
       });
       return count;
     }, never);
@@ -285,15 +285,17 @@ export class Index {
   /** The whole index as one file, for `import_file` here or elsewhere. */
   async export(): Promise<Uint8Array> {
     this.checkOpen();
-    await this.alone(() => this.refresh(false));
-    const entries = [...this.contents.documents.values()];
-    const parts: Uint8Array[] = [];
-    const count = Math.max(1, Math.ceil(entries.length / kExportDocuments));
-    for (let part = 0; part < count; ++part) {
-      const some = entries.slice(part * kExportDocuments, (part + 1) * kExportDocuments);
-      parts.push((await encodeSegment(this.contents.segment(some), { part, parts: count })).bytes);
-    }
-    return concat(Uint8Array, parts);
+    return this.alone(async () => {
+      await this.refresh(false);
+      const entries = [...this.contents.documents.values()];
+      const parts: Uint8Array[] = [];
+      const count = Math.max(1, Math.ceil(entries.length / kExportDocuments));
+      for (let part = 0; part < count; ++part) {
+        const some = entries.slice(part * kExportDocuments, (part + 1) * kExportDocuments);
+        parts.push((await encodeSegment(await this.contents.segment(some), { part, parts: count })).bytes);
+      }
+      return concat(Uint8Array, parts);
+    });
   }
 
   /**
@@ -386,7 +388,7 @@ export class Index {
       const { segment, at } = event;
       const fits = segment.model ? await this.fits(segment.model) : false;
       if (segment.model && !fits) foreign = segment.model;
-      this.contents.apply(segment, fits, at);
+      await this.contents.apply(segment, fits, at);
     }
     this.contents.tidy();
     if (foreign && isFirst && this.contents.stale > 0 && this.options.other_model !== 're-embed') {
@@ -453,7 +455,7 @@ export class Index {
         await this.refresh(false);
         continue;
       }
-      this.contents.apply(segment, fits, number);
+      await this.contents.apply(segment, fits, number);
       // What is stored is stored: a full disk prevents merging, which costs nothing but the room.
       await this.log.merge(this.contents).catch(() => {});
       this.contents.tidy();
@@ -486,7 +488,7 @@ export class Index {
         const document = check(value, list.length);
         list.push(document);
         chars += document.text.length;
-        if (chars - checked < kMostChars) continue;
+        if (chars - checked < kMostChars && list.length % kMostDocuments > 0) continue;
         checked = chars;
         await breather.breathe(signal);
       }
@@ -569,7 +571,7 @@ export class Index {
         const entry = isKnown(document);
         return entry && fieldsOf(entry.document) !== fieldsOf(document);
       });
-      const rest = contents.segment(changed.map((document) => ({ ...contents.documents.get(document.id)!, document })));
+      const rest = await contents.segment(changed.map((document) => ({ ...contents.documents.get(document.id)!, document })));
       let vectors = await this.storedForm(model, data, texts.length);
       const stale = model !== undefined && data === undefined;
       let documents = made.map((each) => (stale ? { ...each, stale } : each));
