@@ -25,7 +25,7 @@ const failed = (name, call) => new DOMException(`made by a test, ${call}`, name)
 
 /** The same object, whose events nobody hears. */
 function deaf(target) {
-  const silent = { get: () => null, set: () => {} };
+  const silent = { get: () => null, set: () => {}, configurable: true }; // two calls may reach the same object
   for (const name of ['onabort', 'oncomplete', 'onerror', 'onsuccess', 'onupgradeneeded', 'onblocked'])
     Object.defineProperty(target, name, silent);
   target.addEventListener = () => {};
