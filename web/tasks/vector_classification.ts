@@ -61,8 +61,9 @@ export async function classifiersOf(options: ModelOptions): Promise<Classifiers 
   );
 }
 
-/** The classifier of a whole model without a head. */
+/** The classifier of a whole model without a head, in a folder or in files. On a server it is not asked for: most models have none, and a 404 is said. */
 export async function classifierOf(model: ModelSpecifier, options: ModelOptions): Promise<Classifiers | undefined> {
+  if (openModel(model, sourceOptions(options)).phase === 'download') return undefined;
   const fitted = await readFrom(model, sourceOptions(options), false).catch((error: unknown) => {
     if (error instanceof ModelFormatError) throw error;
     return undefined; // the error of the load says more
