@@ -47,7 +47,7 @@ class Printer {
   // The steps of a kind of layer stand at the first of them.
   void layer(std::size_t index) {
     const Layer& layer = plan_.layers[index];
-    std::string numbers, divisors;
+    std::string numbers;
     for (std::size_t i = 0; i < plan_.layers.size(); ++i) {
       const Layer& other = plan_.layers[i];
       if (other.steps.section != layer.steps.section) continue;
