@@ -25,7 +25,7 @@ import {
   type StoredDocument,
   type VectorModel,
 } from './segments.js';
-import type { SegmentStore } from './stores.js';
+import { placeOf, type SegmentStore } from './stores.js';
 import type {
   AddOptions,
   AddProgress,
@@ -79,9 +79,6 @@ const kExportDocuments = 4096;
 const kTries = 100;
 
 const never = new AbortController().signal;
-
-/** What an index is called in messages. */
-export const placeOf = (name: string, store: SegmentStore): string => `Index: '${name}' in ${store.kind}`;
 
 /** An open index; see `Index` in open.ts. */
 export class Index {

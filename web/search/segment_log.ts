@@ -9,7 +9,7 @@
 import { ModelFormatError, StateError } from '../core/errors.js';
 import type { Contents } from './contents.js';
 import { beginHead, kHeadNames, readHead, removeHead, writeHead, type FoundHead, type Head } from './head.js';
-import { Damage, decodeSegment, encodeSegment, type DecodedSegment, type Segment } from './segments.js';
+import { Damage, decodeSegment, encodeSegment, toHex, type DecodedSegment, type Segment } from './segments.js';
 import { kLockName, type SegmentStore } from './stores.js';
 import { pause } from '../core/signal.js';
 
@@ -60,7 +60,7 @@ export const isOwn = (text: string): boolean =>
   isHead(text) || text === kLockName || parseName(text) !== undefined || isLeftOver(text);
 
 export function newIndex(): string {
-  return Array.from(globalThis.crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return toHex(globalThis.crypto.getRandomValues(new Uint8Array(8)));
 }
 
 const namesOf = (files: readonly string[]) => files.flatMap((file) => parseName(file) ?? []);

@@ -28,6 +28,9 @@ export interface SegmentStore {
   close(): void;
 }
 
+/** What an index is called in messages. */
+export const placeOf = (name: string, { kind }: Pick<SegmentStore, 'kind'>): string => `Index: '${name}' in ${kind}`;
+
 function reason(cause: unknown): string {
   const { name, message, code } = (cause ?? {}) as { name?: string; message?: string; code?: unknown };
   return typeof code === 'string' ? code : `${name}: ${message}`;

@@ -7,7 +7,7 @@ import { checkName } from './names.js';
 import { listIndexes, openStore } from './platform.js';
 import { chainOf, covers, isLeftOver, newIndex, parseName, SegmentLog, textOf, type SegmentName } from './segment_log.js';
 import { Damage, decodeSegment, encodeSegment, salvageSegment, type Segment } from './segments.js';
-import type { SegmentStore } from './stores.js';
+import { placeOf, type SegmentStore } from './stores.js';
 import type { IndexCheck, IndexListing, IndexProblem, IndexRepair, IndexStoreOptions } from './types.js';
 
 const kRules: Rules = { store: 'string' };
@@ -42,9 +42,6 @@ export function remove(name: string, options: IndexStoreOptions | undefined): Pr
     await store.leave();
   });
 }
-
-/** What an index is called in messages. */
-const placeOf = (name: string, store: SegmentStore) => `Index: '${name}' in ${store.kind}`;
 
 /** A segment as it was found: whole, or with a reason why not, and then with what of it is sound. */
 interface Found {
