@@ -32,6 +32,18 @@ const kCases: Record<string, () => unknown> = {
   'a classifier of 100,000 levels': () => Classifier.load((() => []) as never, { 'classifier.json': bytes(`{"kind":${deep}}`), 'classifier.safetensors': bytes('x') }), // prettier-ignore
   'a module that is packed, and none': () => packModel(tinyFiles({ 'modules.json': '[null]' }), { dtype: 'q8' }),
   'an id that is packed, and none': () => packModel(tinyFiles({ 'tokenizer.json': edited('tokenizer.json', { added_tokens: [{ id: -1, content: '[X]', special: true, single_word: false, lstrip: false, rstrip: false, normalized: false }] }) }), { dtype: 'q8' }), // prettier-ignore
+  ...Object.fromEntries(
+    [
+      { model: null },
+      { model: { type: 'WordPiece', vocab: null } },
+      { model: { vocab: [null] } },
+      { added_tokens: [null] },
+      { post_processor: { type: 'Sequence' } },
+      { pre_tokenizer: 3 },
+    ].map(
+      (change) => [`a tokenizer that is packed with ${JSON.stringify(change)}`, () => packModel(tinyFiles({ 'tokenizer.json': edited('tokenizer.json', change) }), { dtype: 'q8' })], // prettier-ignore
+    ),
+  ),
   'word vectors with more numbers than characters': () => WordVectors.load('1 999999999999\na 1\n'),
   'word vectors of gigabytes': () => WordVectors.load('3 100000000\na 1\nb 1\nc 1\n'),
 };

@@ -3,6 +3,7 @@ import { ModelFormatError } from '../core/errors.js';
 import type { NamedBytes } from '../source/model_files.js';
 import type { GgufValue } from '../source/gguf_writer.js';
 import { jsonOf } from './pack_config.js';
+import { tokenizerOf } from './pack_tokenizer.js';
 
 type Json = Record<string, any>;
 export type Metadata = [key: string, value: GgufValue][];
@@ -53,7 +54,7 @@ function around(processor: Json | null | undefined): { first?: string; last?: st
 
 /** rows: of the embeddings. gpt2: the name there of what splits words as GPT-2 does. */
 export function tokenizerKeys(files: readonly NamedBytes[], rows: number, gpt2: string): { keys: Metadata; tokenizer: Json } {
-  const source = jsonOf(files, 'tokenizer.json') ?? unlike('it has no tokenizer.json');
+  const source = tokenizerOf(files) ?? unlike('it has no tokenizer.json');
   const settings = jsonOf(files, 'tokenizer_config.json') ?? {};
   const config = jsonOf(files, 'config.json') ?? {};
   const model: Json = source['model'];

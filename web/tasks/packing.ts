@@ -22,6 +22,7 @@ import type { ModelSpecifier } from '../source/types.js';
 import type { TrainingTexts } from '../tokenizer/types.js';
 import { cutLayers, jsonOf, layerOf, namedIds, rewrite, withIds, withLayer } from './pack_config.js';
 import { llamaLayout } from './pack_llama.js';
+import { tokenizerOf } from './pack_tokenizer.js';
 import { chooseIds, cutTokenizer, readVocabulary } from './pack_vocabulary.js';
 import type { PackParts } from './pack_parts.js';
 import type { PackOptions, PackReport } from './pack_types.js';
@@ -165,7 +166,7 @@ async function cutVocabulary(
   size: number,
   countsOf: (files: readonly NamedBytes[], ids: number) => Promise<Float64Array>,
 ): Promise<{ files: NamedBytes[]; rows: number; ids: Int32Array; kept_tokens: number }> {
-  const source = jsonOf(files, 'tokenizer.json');
+  const source = tokenizerOf(files);
   const config = jsonOf(files, 'config.json') ?? {};
   if (!source) {
     const found = files.map(([name]) => name).find((name) => /vocab|\.model$|\.spm$/.test(name)) ?? 'no tokenizer';
