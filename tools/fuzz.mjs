@@ -26,7 +26,8 @@ const notes = [];
 for (const target of targetsOf('.ts')) {
   const outfile = join(root, 'build/fuzz', `${target}.mjs`);
   const entryPoints = [join(root, 'tests/fuzz', `${target}.ts`)];
-  await build({ entryPoints, outfile, bundle: true, platform: 'node', format: 'esm', logLevel: 'warning' });
+  const define = { __WATTN_VERSION__: '"fuzz"', __WATTN_BUILD_ID__: '"none"' };
+  await build({ entryPoints, outfile, bundle: true, define, platform: 'node', format: 'esm', logLevel: 'warning' });
   const { fuzz } = await import(pathToFileURL(outfile).href);
   const seed = Date.now() % 2 ** 31;
   const end = performance.now() + 1000 * seconds;

@@ -12,6 +12,7 @@ import {
   UnsupportedError,
   type EmbedFunction,
   type IndexDocument,
+  type IndexHit,
 } from 'wattn';
 import { memoryStore } from '../../web/search/stores.js';
 import { root, tiny } from './support.js';
@@ -417,6 +418,27 @@ describe('documents', () => {
     expect((await index.search('needle', { mode: 'words' }))[0]!.text).toContain('needle');
     await index.dispose();
     await embed.dispose();
+  });
+
+  it('are filtered in steps that leave time for other things, and may change meanwhile', async () => {
+    const index = await open();
+    await index.add(Array.from({ length: 4000 }, (_, i) => ({ id: `d${i}`, text: `word ${i}`, tenant: i % 2 })));
+    let going: Promise<number> | undefined;
+    const filter = ({ id, tenant }: IndexDocument) => {
+      for (const end = performance.now() + 0.05; performance.now() < end;);
+      // Most documents go while the filter looks at others, so rows get other numbers.
+      if (id === 'd1500') going = index.delete(Array.from({ length: 3500 }, (_, i) => `d${i}`));
+      return tenant === 1;
+    };
+    let hits: IndexHit[] = [];
+    expect(await breaksOf(async () => (hits = await index.search('word', { mode: 'words', filter, top_k: 5000 })))).toBeGreaterThan(
+      3,
+    );
+    expect(await going).toBe(3500);
+    expect(hits.length).toBeGreaterThanOrEqual(250);
+    expect(hits.every(({ document }) => document['tenant'] === 1)).toBe(true);
+    expect((await index.search('word', { mode: 'words', filter: { tenant: 1 }, top_k: 5000 })).length).toBe(250);
+    await index.dispose();
   });
 
   it('are read and forgotten in steps that leave time for other things', async () => {

@@ -26,6 +26,12 @@ export const withTitle = (document: IndexDocument, text: string): string => {
   return title === undefined ? text : `${title}\n${text}`;
 };
 
+/** What a filter lets through: a byte for each row. It holds as long as `Contents.owners` is the same list. */
+export interface Passing {
+  owners: readonly (Entry | undefined)[];
+  rows: Uint8Array;
+}
+
 /** Documents between two looks at the time. */
 const kBreath = 256;
 /** Removed rows that are given back at once, if they are as many as the others. */
@@ -243,15 +249,29 @@ export class Contents {
     }
   }
 
-  /** Which rows may be found: a byte each. */
-  allowed(filter: ((document: IndexDocument) => boolean) | undefined): Uint8Array {
-    const all = this.living.subarray(0, this.owners.length);
-    if (!filter) return all;
-    const out = all.slice();
-    for (const entry of this.documents.values()) {
-      if (!filter(entry.document)) out.fill(0, entry.first, entry.first + rowsOf(entry));
+  /** Which rows a filter lets through, looked at with breaks. Documents may come meanwhile; if rows get other numbers, it begins again. */
+  async passing(filter: (document: IndexDocument) => boolean, signal: AbortSignalLike | undefined): Promise<Passing> {
+    const breather = new Breather();
+    for (;;) {
+      const { owners } = this;
+      const rows: number[] = [];
+      let seen = 0;
+      for (let row = 0; row < owners.length && owners === this.owners;) {
+        const entry = owners[row];
+        const count = entry ? rowsOf(entry) : 1;
+        const passes = entry !== undefined && filter(entry.document);
+        for (let i = 0; i < count; ++i) rows.push(passes ? 1 : 0);
+        row += count;
+        if (++seen % kBreath === 0) await breather.breathe(signal);
+      }
+      if (owners === this.owners) return { owners, rows: Uint8Array.from(rows) };
     }
-    return out;
+  }
+
+  /** Which rows may be found: a byte each. passing: of the same numbers; undefined: all. */
+  allowed(passing: Passing | undefined): Uint8Array {
+    const all = this.living.subarray(0, this.owners.length);
+    return passing ? all.map((lives, row) => lives & (passing.rows[row] ?? 0)) : all;
   }
 
   /** At most `count` living rows with vectors, evenly spread. */

@@ -3,10 +3,10 @@ import { checkAnswer } from '../core/answers.js';
 import { describe, InputError } from '../core/errors.js';
 import { Breather } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
-import { withTitle, type Contents, type Entry } from './contents.js';
+import { withTitle, type Contents, type Entry, type Passing } from './contents.js';
 import { bestRows, fuse, moments, type Moments, type View } from './ranking.js';
 
-import type { IndexDocument, IndexHit, IndexSearchOptions, Reranker, RerankFunction } from './types.js';
+import type { IndexHit, IndexSearchOptions, Reranker, RerankFunction } from './types.js';
 import type { Analyser } from './words.js';
 
 /** Rows whose cosines stand for all. */
@@ -51,14 +51,14 @@ export function candidates(
   vector: Float32Array | undefined,
   mode: 'hybrid' | 'words' | 'meaning',
   wanted: number,
-  filter: ((document: IndexDocument) => boolean) | undefined,
+  passing: Passing | undefined,
   { fusion = 'minmax', weights, group_by }: IndexSearchOptions,
 ): Candidate[] {
   const { vectors, owners } = contents;
   const isByChunk = group_by === 'chunk';
   /** What is ranked: a document goes by its first row. */
   const unitOf = (row: number) => (isByChunk ? row : owners[row]!.first);
-  const allowed = contents.allowed(filter);
+  const allowed = contents.allowed(passing);
   const words = mode === 'meaning' ? undefined : contents.words.scores(terms);
   const worded =
     words &&
