@@ -270,12 +270,12 @@ export class Index {
     const terms = await this.contents.words.analyser.terms(query, signal);
     const vector = mode === 'words' ? undefined : await embedder!.query(query, signal);
     // Documents may come and go meanwhile; another tab may even have removed the index, and begun another one.
-    while (mode !== 'meaning' && !this.contents.isRead) await this.contents.readWords(signal);
-    this.checkOpen();
     if (filter) warnOfUnknown(filter, this.name, this.contents.documents.values());
     let passing: Passing | undefined;
-    do passing = filter && (await this.contents.passing(filter.keep, signal));
-    while (passing && passing.owners !== this.contents.owners);
+    do {
+      passing = filter && (await this.contents.passing(filter.keep, signal));
+      while (mode !== 'meaning' && !this.contents.isRead) await this.contents.readWords(signal);
+    } while (passing && passing.owners !== this.contents.owners);
     this.checkOpen();
     let found = candidates(this.contents, terms, vector, mode, depth, passing, ownCopy({ ...options, weights }));
     if (rerank) found = await reranked(query, found, rerank, signal);
