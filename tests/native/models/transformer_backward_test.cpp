@@ -6,8 +6,11 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
 #include <numeric>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -716,6 +719,54 @@ TEST(TransformerBackward, OfBothStacksHasTheSameBitsHoweverItRuns) {
 #endif
     }
   });
+}
+
+std::string hash_of(std::initializer_list<std::vector<float>> lists) {
+  std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
+  for (const std::vector<float>& list : lists) {
+    for (const float x : list) hash = (hash ^ std::bit_cast<std::uint32_t>(x + 0.0f)) * 0x100000001B3u;
+  }
+  std::ostringstream out;
+  out << std::hex << hash;
+  return out.str();
+}
+
+// The bits of gradients as they were when a derivative was written by hand for each kind of layer (WATTN_WRITE_BITS=1 writes them).
+TEST(TransformerBackward, HasItsRecordedBits) {
+  std::ostringstream found;
+  ThreadTeam alone;
+  for_each_case([&](const GradientCase& one) {
+    const Transformer model = one.load();
+    const auto record = [&](const char* what, const BackwardScope& scope, const TapeOptions& options) {
+      Transformer gradients = zeros_like(model);
+      add_gradients(one, model, alone, gradients, scope, options);
+      found << one.name << " " << what << " " << hash_of({weights_of(gradients)}) << "\n";
+    };
+    record("all", {}, {});
+    record("dropped", {}, {.kept_layers = 9, .dropout = kAllDropped, .seed = 5, .step = 2});
+    record("layers", {.embeddings = false}, {.kept_layers = 1});
+    if (!model.config().shares_layers()) record("last", {.first_layer = 1}, {.kept_layers = 1});
+    AllLora lora(model);
+    add_gradients(one, model, alone, *std::make_unique<Transformer>(zeros_like(model)), {.embeddings = false, .layers = false},
+                  {.kept_layers = 9, .dropout = {.lora = 0.4f}, .seed = 5, .lora = lora.set.factors()});
+    for (const std::size_t i : {std::size_t{0}, lora.set.matrices().size() - 1}) {
+      std::vector<float> a(lora.set.matrices()[i].a().size()), b(lora.set.matrices()[i].b().size());
+      lora.set.read_gradients(i, a, b);
+      found << one.name << " lora " << i << " " << hash_of({a, b}) << "\n";
+    }
+  });
+  for_each_seq2seq_case([&](const Seq2SeqCase& one, const Stacks&) {
+    for (const DropoutRates& rates : {DropoutRates{}, kAllDropped}) {
+      Stacks gradients = one.zeros();
+      one.run(alone, {.kept_layers = 9, .dropout = rates, .seed = 5}, &gradients);
+      found << one.arch.model_type << " " << hash_of({weights_of(gradients.encoder), weights_of(gradients.decoder)}) << "\n";
+    }
+  });
+  if (std::getenv("WATTN_WRITE_BITS")) {
+    std::ofstream(golden("gradients/bits.txt")) << found.str();
+  } else {
+    EXPECT_EQ(found.str(), test::read_file(golden("gradients/bits.txt")));
+  }
 }
 
 }  // namespace
