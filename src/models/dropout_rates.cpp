@@ -1,6 +1,6 @@
-#include <initializer_list>
+#include "models/dropout_rates.h"
 
-#include "models/transformer_backward.h"
+#include <initializer_list>
 
 namespace wattn {
 namespace {

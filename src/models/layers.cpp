@@ -13,8 +13,11 @@ std::uint8_t variant(auto enumerator) { return static_cast<std::uint8_t>(enumera
 
 class Builder : private PlanBuilder {
  public:
-  Builder(const TransformerConfig& config, TransformerEnds& ends, const Fusions& fusions)
-      : PlanBuilder(config.hidden_size, fusions), config_(config), ends_(ends) {}
+  Builder(const TransformerConfig& config, TransformerEnds& ends, const PlanOptions& options)
+      : PlanBuilder(config.hidden_size, options.for_training ? Fusions{.activations = false, .residuals = false} : options.fusions),
+        config_(config),
+        ends_(ends),
+        for_training_(options.for_training) {}
 
   Plan build(std::span<TransformerLayer> layers) {
     begin("embeddings");
@@ -26,8 +29,9 @@ class Builder : private PlanBuilder {
       begin("layer");
       into_stream(layer_steps(kStreamValue));
       layer.steps = end();
+      layer.weights = &layer_->begin;
       if (config_.scale_by_layer) layer.score_divisor = static_cast<float>(index_ + 1);
-      if (!config_.cross_attention) continue;
+      if (!config_.cross_attention || for_training_) continue;
       begin("source");
       source();
       layer.source = end();
@@ -44,16 +48,27 @@ class Builder : private PlanBuilder {
     return step({.op = Op::kLinear, .x = x}, {name, &layer, hold, bias, out, value(x).width});
   }
   Id norm(Id x, const char* name, LayerNorm& weights, NormKind kind) {
-    return step({.op = Op::kNorm, .variant = variant(kind), .x = x}, {name, &weights, Hold::kNorm, true, 1, value(x).width});
+    return step({.op = Op::kNorm, .variant = variant(kind), .x = x},
+                {name, &weights, Hold::kNorm, config_.biases.norms, 1, value(x).width});
   }
   Id norm(Id x, const char* name, LayerNorm& weights) { return norm(x, name, weights, config_.norm); }
   Id add(Id x, Id other, float factor = 1) { return step({.op = Op::kAdd, .x = x, .other = other, .factor = factor}); }
   Id scale(Id x, float factor) { return factor == 1 ? x : step({.op = Op::kScale, .x = x, .factor = factor}); }
   Id add_rows(Id x, const char* name, Embedding& table, std::int64_t rows, IdsOf ids, float factor = 1) {
+    const bool computed = &table == &ends_.positions && (config_.fairseq_positions || config_.positions == Positions::kSinusoidal);
     return step({.op = Op::kAddRows, .variant = variant(ids), .x = x, .factor = factor},
-                {name, &table, Hold::kFineTable, false, rows, value(x).width});
+                {name, &table, Hold::kFineTable, false, rows, value(x).width, computed ? Learned::kNever : Learned::kWithSection});
   }
   void into_stream(Id x) { value(x).place = Place::kStream; }
+  Id dropped(Id x, DropPlace place) {
+    value(x).drop = place;
+    return x;
+  }
+  // Costs a product, and saves memory in every layer.
+  Id again(Id x) {
+    value(x).again = true;
+    return x;
+  }
 
   void embeddings() {
     if (config_.relative_positions == RelativePositions::kDisentangled) relative_embeddings();
@@ -68,6 +83,7 @@ class Builder : private PlanBuilder {
       x = add_rows(x, "positions", ends_.positions, rows, IdsOf::kAfterPadding, static_cast<float>(padding));
     }
     if (config_.embeddings_norm) x = norm(x, "embeddings_norm", ends_.norm);
+    x = dropped(x, DropPlace::kEmbeddings);
     if (config_.embedding_size > 0) x = linear(x, "embeddings_projection", ends_.projection, config_.hidden_size, true);
     into_stream(named(x, "embeddings.output"));
   }
@@ -90,15 +106,17 @@ class Builder : private PlanBuilder {
     Id read = attention_norm && !is_post() ? norm(x, "attention_norm", layer_->attention_norm) : x;
     const Id beside = config_.residual == Residual::kParallel ? norm(x, "ffn_norm", layer_->ffn_norm) : read;
     Id y = self_attention(read);
-    if (config_.output_norms) y = norm(y, "attention_output_norm", layer_->attention_output_norm);
+    if (config_.output_norms) y = norm(again(y), "attention_output_norm", layer_->attention_output_norm);
+    dropped(y, DropPlace::kAttention);
     x = named(residual(y, x, "attention_norm", layer_->attention_norm), "attention.output");
     if (config_.cross_attention) {
-      y = cross_attention(is_post() ? x : norm(x, "cross_norm", layer_->cross_norm));
+      y = dropped(cross_attention(is_post() ? x : norm(x, "cross_norm", layer_->cross_norm)), DropPlace::kCrossAttention);
       x = named(residual(y, x, "cross_norm", layer_->cross_norm), "cross_attention.output");
     }
     const bool ffn_norm = config_.input_norms && !is_post();
     y = feed_forward(config_.is_parallel() ? beside : ffn_norm ? norm(x, "ffn_norm", layer_->ffn_norm) : x);
-    if (config_.output_norms) y = norm(y, "ffn_output_norm", layer_->ffn_output_norm);
+    if (config_.output_norms) y = norm(again(y), "ffn_output_norm", layer_->ffn_output_norm);
+    dropped(y, DropPlace::kFeedForward);
     x = residual(y, x, "ffn_norm", layer_->ffn_norm);
     if (convolved >= 0) x = norm(add(convolved, x), "convolution_norm", ends_.convolution.norm, NormKind::kLayer);
     return named(x, "output");
@@ -132,7 +150,8 @@ class Builder : private PlanBuilder {
     }
     if (config_.is_rotary(index_)) {
       Rotary& rotary = local && config_.local_rope_theta != 0 ? ends_.local_rotary : ends_.rotary;
-      qkv = step({.op = Op::kRotate, .x = qkv, .attention = shape}, {local ? "local_rotary" : "rotary", &rotary});
+      qkv = step({.op = Op::kRotate, .x = qkv, .attention = shape},
+                 {local ? "local_rotary" : "rotary", &rotary, Hold::kConstant, false, 0, 0, Learned::kNever});
     }
     view(qkv, 0, queries, "attention.query");
     view(qkv, queries, keys, "attention.key");
@@ -149,8 +168,8 @@ class Builder : private PlanBuilder {
     const std::int64_t rows = config_.query_width() + config_.kv_width();
     const bool own = config_.disentangled.own_matrices;
     const Weight matrix = own ? Weight{"relative_query_key", &layer_->relative_qk, Hold::kMatrix, true, rows, config_.hidden_size}
-                              : Weight{"query_key_value", &layer_->qkv, Hold::kSensitive, true, rows, config_.hidden_size};
-    return step({.op = Op::kLinear, .x = kRelativeValue}, matrix, Rows::kBuckets);
+                              : Weight{"query_key", &layer_->qkv, Hold::kSensitive, true, rows, config_.hidden_size};
+    return again(step({.op = Op::kLinear, .x = kRelativeValue}, matrix, Rows::kBuckets));
   }
 
   // What is added to scores by the distance; nothing: none is.
@@ -158,7 +177,7 @@ class Builder : private PlanBuilder {
     const bool t5 = config_.relative_positions == RelativePositions::kT5Buckets;
     if (!t5 && config_.relative_positions != RelativePositions::kAlibi) return {};
     if (config_.t5.each_layer) return {"distance_bias", &layer_->distance_bias, Hold::kDistances};
-    return {"distance_bias", &ends_.distances};
+    return {"distance_bias", &ends_.distances, Hold::kConstant, false, 0, 0, t5 ? Learned::kWithEmbeddings : Learned::kNever};
   }
 
   AttentionStep cross_constants() const {
@@ -171,15 +190,22 @@ class Builder : private PlanBuilder {
     const Id queries =
         named(linear(x, "cross_query", layer_->cross_query, config_.query_width(), config_.biases.qkv, Hold::kSensitive),
               "cross_attention.query");
-    const Id context = step({.op = Op::kAttention, .x = queries, .attention = attention(cross_constants())});
+    const Id keys_values = for_training_ ? again(cross_keys_values(states(), Rows::kSources)) : Id{-1};
+    const Id context =
+        step({.op = Op::kAttention, .x = again(queries), .other = keys_values, .attention = attention(cross_constants())});
     return linear(named(context, "cross_attention.context"), "cross_output", layer_->cross_output, config_.hidden_size,
                   config_.biases.attention_output);
   }
 
-  // x: a source's states.
+  Id cross_keys_values(Id states, Rows rows) {
+    return step({.op = Op::kLinear, .x = states},
+                {"cross_key_value", &layer_->cross_keys_values, Hold::kSensitive, config_.biases.qkv, 2 * config_.query_width(),
+                 config_.hidden_size},
+                rows);
+  }
+
   void source() {
-    const Id keys_values = linear(kStreamValue, "cross_key_value", layer_->cross_keys_values, 2 * config_.query_width(),
-                                  config_.biases.qkv, Hold::kSensitive);
+    const Id keys_values = cross_keys_values(kStreamValue, Rows::kTokens);
     view(keys_values, 0, config_.query_width(), "cross_attention.key");
     view(keys_values, config_.query_width(), config_.query_width(), "cross_attention.value");
     step({.op = Op::kStore, .x = keys_values});
@@ -193,7 +219,8 @@ class Builder : private PlanBuilder {
     const std::int64_t ffn = config_.intermediate_size;
     const Id up = linear(x, "up", layer_->up, config_.gated() ? 2 * ffn : ffn, config_.biases.up);
     const Id inner = step({.op = config_.gated() ? Op::kGate : Op::kActivate, .variant = variant(config_.hidden_act), .x = up});
-    return linear(named(inner, "intermediate"), "down", layer_->down, config_.hidden_size, config_.biases.down);
+    return linear(dropped(named(inner, "intermediate"), DropPlace::kActivation), "down", layer_->down, config_.hidden_size,
+                  config_.biases.down);
   }
 
   Id convolve(Id x) {
@@ -224,14 +251,16 @@ class Builder : private PlanBuilder {
 
   const TransformerConfig& config_;
   TransformerEnds& ends_;
+  bool for_training_;
   TransformerLayer* layer_ = nullptr;
   std::int64_t index_ = 0;
 };
 
 }  // namespace
 
-Plan plan_of(const TransformerConfig& config, TransformerEnds& ends, std::span<TransformerLayer> layers, const Fusions& fusions) {
-  return Builder(config, ends, fusions).build(layers);
+Plan plan_of(const TransformerConfig& config, TransformerEnds& ends, std::span<TransformerLayer> layers,
+             const PlanOptions& options) {
+  return Builder(config, ends, options).build(layers);
 }
 
 }  // namespace wattn

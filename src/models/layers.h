@@ -11,7 +11,11 @@ namespace wattn {
 
 // layers: those with weights of their own. Steps refer to the weights where they are, which have no memory yet: the plan says of
 // which shape they are, and how they are held.
+struct PlanOptions {
+  Fusions fusions{};
+  bool for_training = false;  // without fusions; cross attention projects an encoder's states itself
+};
 Plan plan_of(const TransformerConfig& config, TransformerEnds& ends, std::span<TransformerLayer> layers,
-             const Fusions& fusions = {});
+             const PlanOptions& options = {});
 
 }  // namespace wattn

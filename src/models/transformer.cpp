@@ -16,7 +16,12 @@ Result<void> check_range(std::span<const std::int32_t> values, std::int64_t limi
 
 }  // namespace
 
-Plan Transformer::plan_with(const Fusions& fusions) { return plan_of(config_, *ends_, layers_, fusions); }
+Plan Transformer::plan_with(const Fusions& fusions) const { return plan_of(config_, *ends_, layers(), {.fusions = fusions}); }
+
+const Plan& Transformer::training_plan() const {
+  if (!training_plan_) training_plan_ = std::make_unique<Plan>(plan_of(config_, *ends_, layers(), {.for_training = true}));
+  return *training_plan_;
+}
 
 Result<void> Transformer::check(const Batch& batch) const {
   if (auto ids = check_range(batch.input_ids, config_.vocab_size, "input_ids", "vocab_size"); !ids.ok()) return ids;

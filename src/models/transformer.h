@@ -104,7 +104,8 @@ class Transformer {
   const Ends& ends() const { return *ends_; }
   // What the model computes, for pass/run.h; and with what.
   const Plan& plan() const { return plan_; }
-  Plan plan_with(const Fusions& fusions);  // the same with fewer fusions
+  Plan plan_with(const Fusions& fusions) const;  // the same with fewer fusions
+  const Plan& training_plan() const;             // for pass/training.h; made when it is first asked for
   Compute compute(ThreadTeam& team) const { return {*kernels_, team, lora_}; }
   std::uint64_t weight_bytes() const { return weights_.bytes(); }
   // All weights in f32, in the kernels' layout, with zeros between them and tables that are computed.
@@ -126,8 +127,7 @@ class Transformer {
   void pooler(const Batch& batch, const float* hidden, float* pooled) const;
 
  private:
-  friend class TrainingPass;
-
+  std::span<TransformerLayer> layers() const { return {layers_.get(), static_cast<std::size_t>(config_.own_layers())}; }
   void take_weights(Arena& arena);
   void take_weight(Arena& arena, const Weight& weight);
   void take_words(Arena& arena, const Weight& weight);
@@ -145,8 +145,9 @@ class Transformer {
   WeightType type_ = WeightType::kF32;
   Arena weights_;
   std::unique_ptr<Ends> ends_ = std::make_unique<Ends>();  // the plan has its address, as those of the layers
-  std::vector<TransformerLayer> layers_;                   // [own_layers()]
+  std::unique_ptr<TransformerLayer[]> layers_;             // [own_layers()]
   Plan plan_;
+  mutable std::unique_ptr<Plan> training_plan_;
   bool has_pooler_ = false;
   const Lora* lora_ = nullptr;
 };

@@ -27,8 +27,8 @@ Result<Transformer> Transformer::with_config(const TransformerConfig& config, st
   transformer.positions_ = positions;
   transformer.kernels_ = &kernels;
   transformer.type_ = type;
-  transformer.layers_.resize(static_cast<std::size_t>(config.own_layers()));
-  transformer.plan_ = plan_of(config, *transformer.ends_, transformer.layers_);
+  transformer.layers_ = std::make_unique<TransformerLayer[]>(static_cast<std::size_t>(config.own_layers()));
+  transformer.plan_ = plan_of(config, *transformer.ends_, transformer.layers());
   transformer.take_weights(transformer.weights_);  // measures
   auto weights = Arena::with_zeros(transformer.weights_.used(), "weights");
   if (!weights.ok()) return weights.error();
@@ -94,7 +94,8 @@ void Transformer::take_words(Arena& arena, const Weight& weight) {
   }
   if (shares_rows) ends_->token_rows = arena.take<float>(weight.rows);
   if (config_.token_weights) ends_->token_weights = arena.take<float>(weight.rows);
-  ends_->word_table = {&ends_->words, ends_->token_rows, ends_->token_weights, head_holds_embeddings() ? &ends_->lm_head : nullptr};
+  ends_->word_table = {&ends_->words, ends_->token_rows, ends_->token_weights, head_holds_embeddings() ? &ends_->lm_head : nullptr,
+                       static_cast<std::int32_t>(config_.padding_word)};
 }
 
 // What is computed, and biases by distance that all layers share.
@@ -278,7 +279,7 @@ std::vector<WeightSlot> Transformer::weight_slots(const TransformerNames& names,
   SlotList list;
   add_word_slots(list, names);
   add_embedding_slots(list, names, is_gguf);
-  for (std::size_t i = 0; i < layers_.size(); ++i) add_layer_slots(list, names, i, is_gguf);
+  for (std::size_t i = 0; i < layers().size(); ++i) add_layer_slots(list, names, i, is_gguf);
   if (config_.norm_placement == NormPlacement::kPre) {
     list.norm(names.final_norm, ends_->final_norm, config_.biases.norms, is_gguf ? 0 : names.norm_offset);
   }

@@ -37,6 +37,37 @@ inline void drop(const Compute& compute, const Dropout& dropout, float* x, std::
   });
 }
 
+// Where transformers drops. Each place has numbers of its own, which a saved state goes on with: a new one stands at the end.
+enum class DropPlace : std::int8_t {
+  kNone = -1,
+  kEmbeddings,          // their sum, after its norm
+  kOutput,              // the last layer's output, after the final norm
+  kProbabilities,       // of attention
+  kAttention,           // the output of attention, before the residual
+  kActivation,          // what the last matrix of the feed-forward reads
+  kFeedForward,         // the output of the feed-forward, before the residual
+  kCrossProbabilities,  // as the two above, of cross attention
+  kCrossAttention,
+};
+constexpr std::uint64_t kDropPlaces = 8;  // of a layer; those of the next layer follow
+
+// Rates of dropout; 0: none.
+struct DropoutRates {
+  float embeddings = 0;
+  float probabilities = 0;
+  float attention = 0;
+  float activation = 0;
+  float feed_forward = 0;
+  float output = 0;
+  float head = 0;  // what the last matrix of a head reads (models/heads_backward.h)
+  float lora = 0;  // what LoRA's A reads; A's of one layer drop the same
+
+  float at(DropPlace place) const {
+    const float of_place[] = {embeddings, output, probabilities, attention, activation, feed_forward, probabilities, attention};
+    return place == DropPlace::kNone ? 0 : of_place[static_cast<int>(place)];
+  }
+};
+
 // Of attention's probabilities: an element is a query of the batch, a head and a key of the query's sequence. The function is here
 // and not in attention.cpp so that modules which do not train have none of it.
 struct ProbabilityDropout {

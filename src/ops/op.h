@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "core/arena.h"
 #include "core/taps.h"
 #include "ops/attention.h"
 #include "ops/batch.h"
 #include "ops/compute.h"
+#include "ops/dropout.h"
 
 namespace wattn {
 
@@ -24,7 +26,8 @@ enum class Op : std::uint8_t {
   kActivate,   // activation(x); variant: Activation
   kGate,       // activation(x[:, :width]) * x[:, width:]; variant: Activation
   kAdd,        // other + factor * x
-  kAttention,  // x: queries, keys, values; other: relative queries and keys, or none; weight: DistanceBias, or none
+  kAttention,  // x: queries, keys, values; other: relative queries and keys, or none; weight: DistanceBias, or none. Cross
+               // attention, x: queries; other: keys and values of the sources, or none: those of its state
   kStore,      // x: cross keys and values of a source, into its slot
   kSoftcap,    // factor * tanh(x / factor)
   // Rare: in more_op_rows().
@@ -54,6 +57,7 @@ struct AttentionStep {
 struct PassSizes {
   std::int64_t tokens = 0;
   std::int64_t buckets = 0;   // of relative embeddings
+  std::int64_t sources = 0;   // tokens of an encoder's states, if a layer projects them itself
   std::int64_t keys = 0;      // of any sequence, slot or source
   std::int64_t own_keys = 0;  // of a sequence without a slot
   int threads = 1;
@@ -65,6 +69,11 @@ struct PassStates {
   const CrossKv* cross_kv = nullptr;  // of the batch's sources; null: without cross attention
 };
 
+struct OpCall;
+struct OpRow;
+const OpRow& op_row(Op op);
+struct Training;
+
 // What all steps of a pass share.
 struct PassInput {
   const Compute* compute = nullptr;  // null while memory is planned
@@ -74,12 +83,19 @@ struct PassInput {
   std::int64_t source = 0;  // the slot that kStore fills
   Taps* taps = nullptr;
   Disentangled relative{};
+  const OpRow& (*rows)(Op op) = op_row;
+  // Training alone (ops/op_gradient.h).
+  const Training* training = nullptr;
+  void (*drop)(const OpCall& call, DropPlace place) = nullptr;
+  std::span<const std::int32_t> source_start{};  // [batch + 1] of the sources' tokens
 };
 
 // One step. Null data while scratch is measured.
 struct OpCall {
   const PassInput& pass;
   const void* weight = nullptr;
+  const char* weight_name = nullptr;
+  bool has_bias = false;  // of the weight
   const AttentionStep* attention = nullptr;
   std::uint8_t variant = 0;
   float factor = 1;
@@ -90,6 +106,7 @@ struct OpCall {
   std::int64_t layer = -1;       // whose step it is
   float score_divisor = 1;       // of the layer
   Arena* scratch = nullptr;
+  const ProbabilityDropout* dropout = nullptr;  // of attention
 };
 
 // How wide an op's result is.
@@ -101,7 +118,10 @@ struct OpRow {
   void (*forward)(const OpCall& call);
   void (*scratch)(const OpCall& call);  // takes what forward() takes from call.scratch; null: nothing
 };
-const OpRow& op_row(Op op);
+// Of a step of attention. relative: the memory of what the terms refer to.
+ScoreTerms score_terms(const OpCall& call, Disentangled& relative);
+AttentionInput attention_input(const OpCall& call);
+
 // From Op::kWindows on. A program that defines it as null has no models with such ops.
 const OpRow* more_op_rows();
 

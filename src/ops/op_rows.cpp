@@ -127,31 +127,41 @@ using ThreadsScratch = std::array<AttentionScratch, ThreadTeam::kMostThreads>;
 ThreadsScratch take_attention(const OpCall& call) {
   const PassSizes& sizes = call.pass.sizes;
   const AttentionStep& step = *call.attention;
+  const std::int64_t own_keys = !step.cross ? sizes.own_keys : sizes.sources > 0 ? sizes.keys : 0;
   ThreadsScratch out;
   for (int i = 0; i < sizes.threads; ++i) {
-    out[static_cast<std::size_t>(i)] =
-        take_attention_scratch(*call.scratch, step.shape, step.cross ? 0 : sizes.own_keys, sizes.keys, sizes.buckets);
+    out[static_cast<std::size_t>(i)] = take_attention_scratch(*call.scratch, step.shape, own_keys, sizes.keys, sizes.buckets);
   }
   return out;
 }
 
-void attend(const OpCall& call) {
-  const PassInput& pass = call.pass;
+}  // namespace
+
+ScoreTerms score_terms(const OpCall& call, Disentangled& relative) {
   const AttentionStep& step = *call.attention;
   ScoreTerms terms{.scale = step.scale / call.score_divisor,
                    .softcap = step.softcap,
                    .causal = step.causal,
                    .window_before = step.window_before,
                    .window_after = step.window_after,
-                   .bias = static_cast<const DistanceBias*>(call.weight)};
-  Disentangled relative = pass.relative;
+                   .bias = static_cast<const DistanceBias*>(call.weight),
+                   .dropout = call.dropout};
+  relative = call.pass.relative;
   relative.queries_and_keys = call.other;
-  if (call.other) terms.relative = &relative;
-  const int layer = static_cast<int>(call.layer);
-  const AttentionTap tap{pass.taps, layer, step.cross ? "cross_attention" : "attention"};
-  if (pass.taps) terms.head_mask = pass.taps->head_mask({step.cross ? "cross_attention.probs" : "attention.probs", layer});
+  if (call.other && !step.cross) terms.relative = &relative;
+  return terms;
+}
+
+AttentionInput attention_input(const OpCall& call) {
+  const PassInput& pass = call.pass;
+  const AttentionStep& step = *call.attention;
   AttentionInput input{.queries = call.x, .query_stride = call.x_width, .seq_start = pass.batch->seq_start, .layer = call.layer};
-  if (step.cross) {
+  if (step.cross && call.other) {
+    input.keys = call.other;
+    input.values = call.other + step.shape.kv_width();
+    input.kv_stride = 2 * step.shape.kv_width();
+    input.key_start = pass.source_start;
+  } else if (step.cross) {
     input.cache = &pass.states.cross_kv->cache;
     input.slots = pass.batch->sources;
     input.lengths = pass.states.cross_kv->lengths;
@@ -164,7 +174,20 @@ void attend(const OpCall& call) {
     input.position_ids = pass.batch->position_ids;
     input.key_start = pass.batch->key_start;
   }
-  attention(*pass.compute, step.shape, terms, input, take_attention(call), call.out, tap);
+  return input;
+}
+
+namespace {
+
+void attend(const OpCall& call) {
+  Taps* const taps = call.pass.taps;
+  const bool cross = call.attention->cross;
+  const int layer = static_cast<int>(call.layer);
+  Disentangled relative;
+  ScoreTerms terms = score_terms(call, relative);
+  if (taps) terms.head_mask = taps->head_mask({cross ? "cross_attention.probs" : "attention.probs", layer});
+  attention(*call.pass.compute, call.attention->shape, terms, attention_input(call), take_attention(call), call.out,
+            {taps, layer, cross ? "cross_attention" : "attention"});
 }
 
 void store(const OpCall& call) {

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "core/real_math.h"
 
@@ -157,6 +159,18 @@ void set_t5_bucket(DistanceBias& bias, std::int64_t heads, std::int64_t bucket, 
   for (std::int64_t d = 1 - bias.span; d < bias.span; ++d) {
     if (t5_bucket(d, num_buckets, max_distance) != bucket) continue;
     for (std::int64_t head = 0; head < heads; ++head) bias.at(head)[d] = of_heads[head];
+  }
+}
+
+void sum_t5_buckets(DistanceBias& bias, std::int64_t heads, std::int64_t num_buckets, std::int64_t max_distance) {
+  std::vector<float> sums(static_cast<std::size_t>(heads * num_buckets));
+  for (std::int64_t head = 0; head < heads; ++head) {
+    for (std::int64_t d = 1 - bias.span; d < bias.span; ++d) {
+      sums[static_cast<std::size_t>(t5_bucket(d, num_buckets, max_distance) * heads + head)] += std::as_const(bias).at(head)[d];
+    }
+  }
+  for (std::int64_t bucket = 0; bucket < num_buckets; ++bucket) {
+    set_t5_bucket(bias, heads, bucket, num_buckets, max_distance, sums.data() + bucket * heads);
   }
 }
 

@@ -1,20 +1,40 @@
-// Where the values of a section lie while it runs: each from the step that writes it to the last one that reads it.
+// Where the values of a section lie while it runs: each from the instruction that writes it to the last one that reads it.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "plan/plan.h"
 
 namespace wattn {
 
-constexpr std::size_t kMostValues = 40, kMostSteps = 32;  // of a section
+// Of a section, or of its derivative, which has a gradient for each value too.
+constexpr std::size_t kMostValues = 80, kMostSteps = 64;
+
+// What one instruction of a pass reads and writes.
+struct Access {
+  std::array<PlanId, 4> reads{-1, -1, -1, -1};
+  std::array<PlanId, 2> writes{-1, -1};
+  // What the first result may take the place of, if nothing reads that later, in this order; -1: nothing.
+  std::array<PlanId, 2> over{-1, -1};
+  // A result that is another name of the first thing read, and goes on with what it has; -1: none.
+  std::array<PlanId, 2> renames{-1, -1};
+  std::uint64_t scratch = 0;
+};
+
+struct Extent {
+  std::uint64_t bytes = 0;
+  Place place = Place::kArena;
+  PlanId of = -1;      // a view
+  bool stays = false;  // it is read by what follows
+};
 
 struct Layout {
   // What belongs to a value that others may follow in the same memory, at the number of its home: the first of them.
   struct Home {
     Place place = Place::kArena;
-    std::int8_t first = -1, last = -1;  // steps; -1: before the first one
+    std::int8_t first = -1, last = -1;  // instructions; -1: before the first one
     std::uint64_t offset = 0, bytes = 0;
   };
   std::array<PlanId, kMostValues> home{};
@@ -24,15 +44,27 @@ struct Layout {
   };
   std::array<Scratch, kMostSteps> scratch{};
   std::uint64_t bytes = 0;  // of all
+  int values = 0;
+
+  const Home& of(PlanId value) const { return homes[static_cast<std::size_t>(home[static_cast<std::size_t>(value)])]; }
 };
 
-// Bytes grow with each of the sizes: what was measured for limits is enough for everything within them.
-Layout lay_out(const Plan& plan, const SectionUse& use, const PassInput& pass);
+Layout lay_out(std::span<const Access> accesses, std::span<const Extent> extents);
 
-// Fills what a step is about to write, or after it what nothing reads any more, so that a layout whose values overlap gives NaN.
-void poison_free(const Section& section, const Layout& layout, std::byte* arena, int step, bool before);
+// The steps of a section. Bytes grow with each of the sizes: what was measured for limits is enough for everything within them.
+// kept: the values that lie on a tape, and stay; or none.
+Layout lay_out(const Plan& plan, const SectionUse& use, const PassInput& pass, std::span<const PlanId> kept = {});
+
+// Fills what an instruction is about to write, or after it what nothing reads any more, so that a layout whose values overlap gives
+// NaN.
+void poison_free(const Layout& layout, std::byte* arena, int instruction, bool before);
 
 // The call of a step, without data.
 OpCall call_of(const Plan& plan, const SectionUse& use, const Step& step, const PassInput& pass);
+
+// Rows of a value.
+std::int64_t rows_of(Rows rows, const PassSizes& sizes);
+// Bytes that a step takes beside its values.
+std::uint64_t scratch_of(void (*scratch)(const OpCall& call), OpCall call);
 
 }  // namespace wattn

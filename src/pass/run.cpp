@@ -8,12 +8,6 @@
 namespace wattn {
 namespace {
 
-#ifdef NDEBUG
-constexpr bool kPoisons = false;
-#else
-constexpr bool kPoisons = true;
-#endif
-
 // The sections of one pass, one after the other, in the same memory of an arena.
 class Pass {
  public:
@@ -55,16 +49,6 @@ std::uint64_t bytes_of(const Plan& plan, const SectionUse& use, const PassInput&
   return use.section < 0 ? 0 : lay_out(plan, use, pass).bytes;
 }
 
-// The buckets of distances in sequences of so many tokens.
-Disentangled relative_terms(const Plan& plan, std::int64_t tokens) {
-  Disentangled out{.distances = plan.distances};
-  if (!plan.distances || tokens == 0) return out;
-  const std::int64_t longest = std::min(tokens, plan.distances->span);
-  out.first = plan.distances->of(1 - longest);
-  out.count = plan.distances->of(longest - 1) + 1 - out.first;
-  return out;
-}
-
 // The relative embeddings, which all layers read.
 float* take_relative(Arena& arena, const Plan& plan, std::int64_t buckets) {
   return arena.take<float>(buckets * plan.values[kRelativeValue].width);
@@ -79,34 +63,52 @@ void show_taps(const Value* values, std::int64_t num_values, PlanId out, float* 
 
 }  // namespace
 
+Disentangled relative_terms(const Plan& plan, std::int64_t tokens) {
+  Disentangled out{.distances = plan.distances};
+  if (!plan.distances || tokens == 0) return out;
+  const std::int64_t longest = std::min(tokens, plan.distances->span);
+  out.first = plan.distances->of(1 - longest);
+  out.count = plan.distances->of(longest - 1) + 1 - out.first;
+  return out;
+}
+
 void run_section(const Plan& plan, const SectionUse& use, const PassInput& pass, const Layout& layout, const Places& places,
                  std::int64_t layer) {
   const Section& section = plan.sections[static_cast<std::size_t>(use.section)];
   const Value* values = plan.values.data() + section.first_value;
   const auto data_of = [&](PlanId id) -> float* {
     if (id < 0) return nullptr;
-    const Layout::Home& home = layout.homes[static_cast<std::size_t>(layout.home[static_cast<std::size_t>(id)])];
-    float* const of_place[] = {reinterpret_cast<float*>(places.arena + home.offset), places.stream, places.relative, places.output};
+    const Layout::Home& home = layout.of(id);
+    if (home.place == Place::kTape) return places.tape[layout.home[static_cast<std::size_t>(id)]];
+    float* const of_place[] = {reinterpret_cast<float*>(places.arena + home.offset), places.stream, places.relative, places.output,
+                               places.sources};
     return of_place[static_cast<int>(home.place)];
   };
   for (int s = 0; s < section.num_steps; ++s) {
     const Step& step = plan.steps[static_cast<std::size_t>(section.first_step + s)];
-    if (kPoisons) poison_free(section, layout, places.arena, s, true);
-    OpCall call = call_of(plan, use, step, pass);
+    if (kPoisonsMemory) poison_free(layout, places.arena, s, true);
     const Layout::Scratch& scratch = layout.scratch[static_cast<std::size_t>(s)];
     Arena arena = Arena::inside(places.arena + scratch.offset, scratch.bytes);
+    OpCall call = call_of(plan, use, step, pass);
     call.x = data_of(step.x);
     call.other = data_of(step.other);
     call.out = data_of(step.out);
-    call.layer = layer;
-    if (layer >= 0) call.score_divisor = plan.layers[static_cast<std::size_t>(layer)].score_divisor;
     call.scratch = &arena;
-    op_row(step.op).forward(call);
+    run_step(plan, use, step, layer, call);
     if (pass.taps && step.out >= 0) {
       show_taps(values, section.num_values, step.out, call.out, {pass.taps, static_cast<int>(layer), call.rows});
     }
-    if (kPoisons) poison_free(section, layout, places.arena, s, false);
+    if (kPoisonsMemory) poison_free(layout, places.arena, s, false);
   }
+}
+
+void run_step(const Plan& plan, const SectionUse& use, const Step& step, std::int64_t layer, OpCall& call) {
+  call.layer = layer;
+  if (layer >= 0) call.score_divisor = plan.layers[static_cast<std::size_t>(layer)].score_divisor;
+  call.pass.rows(step.op).forward(call);
+  if (!call.pass.drop || step.out < 0) return;
+  const Section& section = plan.sections[static_cast<std::size_t>(use.section)];
+  call.pass.drop(call, plan.values[static_cast<std::size_t>(section.first_value + step.out)].drop);
 }
 
 std::uint64_t forward_bytes(const Plan& plan, const PassSizes& limits) {

@@ -42,10 +42,23 @@ struct Places {
   float* stream = nullptr;
   float* relative = nullptr;
   float* output = nullptr;
-  std::byte* arena = nullptr;  // as many bytes as the layout has
+  float* sources = nullptr;
+  std::byte* arena = nullptr;    // as many bytes as the layout has
+  float* const* tape = nullptr;  // by the home of each value that the layout has on the tape
 };
 // One section, as `layer`: -1 outside of the layers. forward() and the others are made of these.
 void run_section(const Plan& plan, const SectionUse& use, const PassInput& pass, const Layout& layout, const Places& places,
                  std::int64_t layer = -1);
+// One step of a section, of whose call the data and the memory are set.
+void run_step(const Plan& plan, const SectionUse& use, const Step& step, std::int64_t layer, OpCall& call);
+
+#ifdef NDEBUG
+constexpr bool kPoisonsMemory = false;
+#else
+constexpr bool kPoisonsMemory = true;
+#endif
+
+// The buckets of distances in sequences of at most so many tokens.
+Disentangled relative_terms(const Plan& plan, std::int64_t tokens);
 
 }  // namespace wattn

@@ -19,6 +19,8 @@ class PlanBuilder {
   // Appends a step, and gives the value that it writes; -1 if it writes none. rows: of the result. weight: nothing if its `at` is
   // null.
   PlanId step(Step step, const Weight& weight = {}, Rows rows = Rows::kTokens);
+  // An encoder's states.
+  PlanId states() { return add_value({.width = hidden_, .rows = Rows::kSources, .place = Place::kSources}); }
   PlanId view(PlanId of, std::int64_t column, std::int64_t width, const char* name);
   Value& value(PlanId id) { return plan.values[static_cast<std::size_t>(section_.first_value + id)]; }
   PlanId named(PlanId id, const char* name) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ops/dropout.h"
 #include "ops/op.h"
 
 namespace wattn {
@@ -15,14 +16,17 @@ using PlanId = std::int8_t;
 enum class Rows : std::uint8_t {
   kTokens,   // those that the section is run over
   kBuckets,  // of distances (ops/attention_disentangled.h)
+  kSources,  // of an encoder's states, that cross attention reads
 };
 
-// Where a value lies. All but the first outlast their section.
+// Where a value lies. All but the first outlast their section; a plan names none on the tape.
 enum class Place : std::uint8_t {
   kArena,
   kStream,    // what a layer reads, and its result: one memory from layer to layer
   kRelative,  // the relative embeddings, which all layers read
   kOutput,    // of the head
+  kSources,   // an encoder's states
+  kTape,      // what the derivative reads
 };
 
 struct Value {
@@ -32,6 +36,8 @@ struct Value {
   Place place = Place::kArena;
   PlanId of = -1;           // a view: columns of this value
   std::int64_t column = 0;  // the first of them
+  DropPlace drop = DropPlace::kNone;
+  bool again = false;  // a derivative that reads it computes it again, where it would be kept else
   bool operator==(const Value&) const = default;
 };
 
@@ -58,6 +64,12 @@ enum class Hold : std::uint8_t {
   kConstant,   // a table that is computed, or that all layers share
 };
 
+enum class Learned : std::uint8_t {
+  kNever,  // a table that is computed
+  kWithSection,
+  kWithEmbeddings,  // of a table that all layers share
+};
+
 // A layer's use of a tensor, or of its first rows. Those that are used more than once have one address.
 struct Weight {
   const char* name = nullptr;
@@ -65,6 +77,7 @@ struct Weight {
   Hold hold = Hold::kConstant;
   bool bias = false;
   std::int64_t rows = 0, width = 0;
+  Learned learned = Learned::kWithSection;
 };
 
 // Steps in their order. Value 0 is the stream, value 1 the relative embeddings.
@@ -83,8 +96,9 @@ struct SectionUse {
 
 struct Layer {
   SectionUse steps;
-  SectionUse source;        // over an encoder's states
-  float score_divisor = 1;  // of attention
+  SectionUse source;                // over an encoder's states
+  float score_divisor = 1;          // of attention
+  float* const* weights = nullptr;  // where the memory of its weights begins
 };
 
 // Keys and values that outlast a pass: those of sequences, and those of sources.

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "models/dropout_rates.h"
+
 namespace wattn {
 namespace {
 
@@ -36,13 +38,7 @@ Result<std::unique_ptr<Trainer>> Trainer::begin(Model& model, const TrainOptions
 Result<void> Trainer::prepare() {
   const Transformer& transformer = model_.transformer();
   if (transformer.weight_type() != WeightType::kF32) return input_error("training: expected a model loaded with dtype 'f32'");
-  const TransformerConfig& config = transformer.config();
-  if (config.is_parallel() || !config.input_norms || config.query_key_norm_joined || config.residual_multiplier != 1 ||
-      config.disentangled.own_matrices || config.t5.each_layer || config.convolution.kernel > 0) {
-    return unsupported_error(
-        "training: a model with parallel attention and feed-forward, without norms before them, with norms over all heads, with a "
-        "residual_multiplier, with relative positions of its own in each layer, or with a convolution cannot be trained yet");
-  }
+  if (transformer.config().is_static()) return unsupported_error("training: expected a model with layers, found static embeddings");
   if (!model_.sentence().modules.empty()) {
     return unsupported_error(
         "training: a sentence-transformers model with modules between pooling and Normalize cannot be trained yet");
@@ -93,7 +89,7 @@ TapeOptions Trainer::tape_options(std::size_t stack, bool is_whole) const {
           .seed = options_.seed ^ (static_cast<std::uint64_t>(stack) << 32),
           .step = dropout_step(),
           .lora = lora_.factors(),
-          .spare = is_whole ? stacks_[stack].gradients.get() : nullptr};
+          .spare = is_whole && stacks_[stack].gradients ? &stacks_[stack].gradients->training_plan() : nullptr};
 }
 
 TrainPlan Trainer::plan(std::int64_t tokens, std::int64_t max_seq, std::int64_t parts, std::int64_t words) const {
@@ -127,11 +123,12 @@ std::uint64_t Trainer::activation_bytes(std::int64_t tokens, std::int64_t max_se
   for (std::size_t i = 0; i < stacks_.size(); ++i) {
     const Transformer& stack = *stacks_[i].model;
     const TapeOptions options = tape_options(i, is_whole);
-    measure.take<float>(tape_size(stack.config(), tokens, options));
+    measure.take<float>(tape_size(stack.training_plan(), tokens, options));
     measure.take<float>(tokens * stack.config().hidden_size);
     measure.take<float>(tokens * stack.config().hidden_size);
-    const SourceLimits sources = i > 0 ? SourceLimits{tokens, max_seq} : SourceLimits{};
-    of_pass = std::max(of_pass, backward_bytes(stack, tokens, max_seq, model_.team().most_threads(), sources, options));
+    TrainingLimits limits{.tokens = tokens, .max_seq = max_seq, .threads = model_.team().most_threads()};
+    if (i > 0) limits.source_tokens = tokens, limits.longest_source = max_seq;
+    of_pass = std::max(of_pass, backward_bytes(stack.training_plan(), limits, options, scope_of(i)));
   }
   return measure.used() + of_pass;
 }
@@ -171,9 +168,9 @@ Result<Trainer::Forward> Trainer::forward(const TrainRows& rows, bool drops, boo
   }
   arena_.reset();
   for (std::size_t i = 0; i < stacks_.size(); ++i) {
-    const TransformerConfig& config = stacks_[i].model->config();
-    const std::int64_t size = batches[i].tokens() * config.hidden_size;
-    out.tapes[i] = arena_.take<float>(tape_size(config, batches[i].tokens(), tape_options(i, is_whole)));
+    const Transformer& stack = *stacks_[i].model;
+    const std::int64_t size = batches[i].tokens() * stack.config().hidden_size;
+    out.tapes[i] = arena_.take<float>(tape_size(stack.training_plan(), batches[i].tokens(), tape_options(i, is_whole)));
     out.states[i] = arena_.take<float>(size);
     out.d_states[i] = arena_.take<float>(size);
     std::fill_n(out.d_states[i], size, 0.0f);
@@ -182,11 +179,20 @@ Result<Trainer::Forward> Trainer::forward(const TrainRows& rows, bool drops, boo
   for (std::size_t i = 0; i < stacks_.size(); ++i) {
     TapeOptions options = tape_options(i, is_whole);
     if (!drops) options.dropout = {};
-    training_forward(*stacks_[i].model, model_.team(), batches[i], out.tapes[i], out.states[i], arena_, options,
-                     i > 0 ? sources_of(out) : CrossSources{});
+    training_forward(stacks_[i].model->training_plan(), {model_.kernels(), model_.team()}, batches[i], out.tapes[i], out.states[i],
+                     arena_, options, i > 0 ? sources_of(out) : CrossSources{});
     arena_.rewind(mark);
   }
   return out;
+}
+
+BackwardScope Trainer::scope_of(std::size_t stack) const {
+  return {.first_layer = first_layer(stack),
+          .embeddings = trains_embeddings(),
+          .layers = trains_layers(),
+          .words = shares_words() ? &stacks_.back().gradients->ends().word_table : nullptr,
+          .word_rows = trains_word_table() ? &word_gradients_ : nullptr,
+          .biases = biases_};
 }
 
 void Trainer::backward_stacks(const Forward& ran) {
@@ -195,14 +201,9 @@ void Trainer::backward_stacks(const Forward& ran) {
     if (first_layer(i) == stacks_[i].model->config().num_hidden_layers) continue;
     CrossSources sources = i > 0 ? sources_of(ran) : CrossSources{};
     if (options_.method == TrainMethod::kLastLayers) sources.d_states = nullptr;
-    backward(*stacks_[i].model, model_.team(), ran.batches[i], ran.tapes[i], ran.d_states[i], arena_, stacks_[i].gradients.get(),
-             {.first_layer = first_layer(i),
-              .embeddings = trains_embeddings(),
-              .layers = trains_layers(),
-              .words = shares_words() ? stacks_.back().gradients.get() : nullptr,
-              .word_rows = trains_word_table() ? &word_gradients_ : nullptr,
-              .biases = biases_},
-             tape_options(i, ran.is_whole), sources);
+    const Transformer* gradients = stacks_[i].gradients.get();
+    backward(stacks_[i].model->training_plan(), {model_.kernels(), model_.team()}, ran.batches[i], ran.tapes[i], ran.d_states[i],
+             arena_, gradients ? &gradients->training_plan() : nullptr, scope_of(i), tape_options(i, ran.is_whole), sources);
     arena_.rewind(mark);
   }
   collect_buckets();

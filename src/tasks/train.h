@@ -16,7 +16,7 @@
 #include "engine/model.h"
 #include "learn/lora.h"
 #include "learn/optim.h"
-#include "models/transformer_backward.h"
+#include "pass/training.h"
 #include "tasks/checkpoint.h"
 
 namespace wattn {
@@ -186,7 +186,7 @@ class Trainer {
   Result<void> prepare_layers();
   void prepare_stack(const Stack& stack, std::int64_t first_layer);
   void prepare_embeddings(std::size_t stack);
-  void prepare_buckets(const Stack& stack);
+  void prepare_buckets(const TransformerConfig& config, const DistanceBias& bias, const DistanceBias& gradient);
   // Adds the gradients that backward() has left at distances to those of the buckets.
   void collect_buckets();
   // Writes what is trained to the other places where the model has it.
@@ -208,6 +208,7 @@ class Trainer {
     return (static_cast<std::uint64_t>(step_) << 16) + static_cast<std::uint64_t>(accumulated_);
   }
   void clear_gradients();
+  BackwardScope scope_of(std::size_t stack) const;
   std::uint64_t activation_bytes(std::int64_t tokens, std::int64_t max_seq, bool is_whole) const;
   Result<Encoding> encode_text(const TrainRows& rows, std::size_t i) const;
   Result<Encoding> encode_target(const TrainRows& rows, std::size_t i) const;
@@ -254,9 +255,9 @@ class Trainer {
   std::vector<std::vector<float>> bias_gradients_;
   std::vector<Buckets> buckets_;
   std::vector<Parameter> parameters_;
-  std::vector<Moments> moments_;  // [parameters]
-  RowTable word_gradients_;       // [vocab, width]
-  RowTable word_moments_;         // [vocab, 2 * width], the first moments before the second
+  std::vector<Moments> moments_;     // [parameters]
+  mutable RowTable word_gradients_;  // [vocab, width]
+  RowTable word_moments_;            // [vocab, 2 * width], the first moments before the second
   Arena arena_;
   std::int64_t step_ = 0;
   std::int64_t accumulated_ = 0;  // calls of accumulate() since the last update

@@ -302,7 +302,7 @@ Result<Trainer::LossSum> Trainer::lm_loss(const TrainRows& rows, const Batch& ba
   if (tokens.empty()) return input_error("training: expected a text with a token to learn, found none (is max_length too short?)");
   const int threads = model_.team().most_threads();
   const std::uint64_t bytes =
-      lm_head_bytes(transformer.plan(), kRows, threads) + lm_head_backward_bytes(transformer, kRows, threads);
+      lm_head_bytes(transformer.plan(), kRows, threads) + lm_head_backward_bytes(transformer.training_plan(), kRows, threads);
   auto arena = Arena::with_bytes(bytes, "training");
   if (!arena.ok()) return arena.error();
   std::vector<float> read(size_of(kRows * hidden)), d_read(read.size()), logits(size_of(kRows * vocab)), d_logits(logits.size());
@@ -323,12 +323,12 @@ Result<Trainer::LossSum> Trainer::lm_loss(const TrainRows& rows, const Batch& ba
     if (!d_states) continue;
     for (std::int64_t k = 0; k < count * vocab; ++k) d_logits[size_of(k)] *= factor;
     arena.value().reset();
-    lm_head_backward(transformer, model_.team(),
+    lm_head_backward(transformer.training_plan(), {model_.kernels(), model_.team()},
                      {.hidden = read.data(),
                       .rows = count,
                       .d_logits = d_logits.data(),
                       .d_hidden = d_read.data(),
-                      .gradients = trains_embeddings() ? stacks_.back().gradients.get() : nullptr,
+                      .gradients = trains_embeddings() ? &stacks_.back().gradients->training_plan() : nullptr,
                       .logits = logits.data()},
                      arena.value());
     for (std::size_t i = 0; i < chunk.size(); ++i) {

@@ -294,15 +294,15 @@ void Trainer::prepare_embeddings(std::size_t i) {
   add_linear(value.projection, gradient.projection, true);
   add_table(value.relative, gradient.relative);
   if (config.disentangled.norm) add_norm(value.relative_norm, gradient.relative_norm, NormKind::kLayer);
-  if (config.relative_positions == RelativePositions::kT5Buckets) prepare_buckets(stack);
+  if (config.relative_positions == RelativePositions::kT5Buckets && !config.t5.each_layer) {
+    prepare_buckets(config, value.distances, gradient.distances);
+  }
 }
 
-void Trainer::prepare_buckets(const Stack& stack) {
-  const TransformerConfig& config = stack.model->config();
+void Trainer::prepare_buckets(const TransformerConfig& config, const DistanceBias& bias, const DistanceBias& gradient) {
   const std::int64_t heads = config.num_attention_heads, count = config.t5.buckets, both = config.causal ? 2 * count : count;
-  Buckets& one = buckets_.emplace_back(Buckets{heads, count, both, config.t5.max_distance, stack.model->ends().distances,
-                                               stack.gradients->ends().distances, std::vector<float>(size_of(count * heads)),
-                                               std::vector<float>(size_of(count * heads))});
+  const std::vector<float> zeros(size_of(count * heads));
+  Buckets& one = buckets_.emplace_back(Buckets{heads, count, both, config.t5.max_distance, bias, gradient, zeros, zeros});
   for (std::int64_t d = 1 - one.bias.span; d < one.bias.span; ++d) {
     const std::int64_t bucket = t5_bucket(d, both, one.max_distance);
     for (std::int64_t head = 0; bucket < count && head < heads; ++head) {
@@ -314,6 +314,7 @@ void Trainer::prepare_buckets(const Stack& stack) {
 
 void Trainer::collect_buckets() {
   for (Buckets& one : buckets_) {
+    sum_t5_buckets(one.gradient, one.heads, one.of_both_directions, one.max_distance);
     std::vector<float> sums(one.gradients.size());  // each distance of a bucket has all of it
     for (std::int64_t d = 1 - one.gradient.span; d < one.gradient.span; ++d) {
       const std::int64_t bucket = t5_bucket(d, one.of_both_directions, one.max_distance);
@@ -351,27 +352,37 @@ void Trainer::spread_weights() {
 void Trainer::prepare_stack(const Stack& stack, std::int64_t first_layer) {
   const Transformer &transformer = *stack.model, &gradients = *stack.gradients;
   const TransformerConfig& config = transformer.config();
-  const auto add_matrix = [&](const Linear& value, const Linear& gradient) {
+  const auto add_vector = [&](float* value, float* gradient, std::int64_t first, std::int64_t size) {
+    parameters_.push_back({{value + first, size_of(size)}, {gradient + first, size_of(size)}, false});
+  };
+  const auto add_matrix = [&](const Linear& value, const Linear& gradient, bool of_keys = true) {
     if (value.out == 0) return;
     parameters_.push_back({weights_f32(value), weights_f32(gradient), true, value.in * value.out});
-    const auto out = static_cast<std::size_t>(value.out);
-    if (value.bias) parameters_.push_back({{value.bias, out}, {gradient.bias, out}, false});
+    if (!value.bias) return;
+    const std::int64_t keys = of_keys ? 0 : config.kv_width(), queries = keys > 0 ? config.query_width() : 0;
+    if (queries > 0) add_vector(value.bias, gradient.bias, 0, queries);
+    add_vector(value.bias, gradient.bias, queries + keys, value.out - queries - keys);
   };
-  const auto add_norm = [&](const LayerNorm& value, const LayerNorm& gradient) {
-    const auto hidden = static_cast<std::size_t>(value.hidden);
-    if (hidden == 0) return;
-    parameters_.push_back({{value.gamma, hidden}, {gradient.gamma, hidden}, false});
-    if (config.norm == NormKind::kLayer && config.biases.norms) {
-      parameters_.push_back({{value.beta, hidden}, {gradient.beta, hidden}, false});
-    }
+  const auto add_norm = [&](const LayerNorm& value, const LayerNorm& gradient, bool has_bias) {
+    if (value.hidden == 0) return;
+    add_vector(value.gamma, gradient.gamma, 0, value.hidden);
+    if (has_bias) add_vector(value.beta, gradient.beta, 0, value.hidden);
   };
+  const bool has_bias = config.norm == NormKind::kLayer && config.biases.norms;
   for (std::int64_t i = first_layer; i < config.own_layers(); ++i) {
     const TransformerLayer &value = transformer.layer_at(i), &gradient = gradients.layer_at(i);
     using Layer = TransformerLayer;
-    for (const auto matrix : {&Layer::qkv, &Layer::attention_output, &Layer::up, &Layer::down, &Layer::cross_query,
-                              &Layer::cross_keys_values, &Layer::cross_output}) {
+    add_matrix(value.qkv, gradient.qkv, !stack.names->query_bias);  // DeBERTa's keys have no bias
+    for (const auto matrix : {&Layer::attention_output, &Layer::up, &Layer::down, &Layer::cross_query, &Layer::cross_keys_values,
+                              &Layer::cross_output}) {
       add_matrix(value.*matrix, gradient.*matrix);
     }
+    if (value.relative_qk.out > 0) {
+      parameters_.push_back(
+          {weights_f32(value.relative_qk), weights_f32(gradient.relative_qk), true, value.relative_qk.in * value.relative_qk.out});
+      add_vector(value.relative_qk.bias, gradient.relative_qk.bias, 0, config.query_width());
+    }
+    if (config.t5.each_layer) prepare_buckets(config, value.distance_bias, gradient.distance_bias);
     if (value.experts) {
       const Experts &experts = *value.experts, &d_experts = *gradient.experts;
       add_matrix(experts.router, d_experts.router);
@@ -379,21 +390,18 @@ void Trainer::prepare_stack(const Stack& stack, std::int64_t first_layer) {
         add_matrix(experts.up[expert], d_experts.up[expert]);
         add_matrix(experts.down[expert], d_experts.down[expert]);
       }
-      const std::size_t hidden = size_of(config.hidden_size);
-      parameters_.push_back({{experts.bias, hidden}, {d_experts.bias, hidden}, false});
+      add_vector(experts.bias, d_experts.bias, 0, config.hidden_size);
     }
-    for (const auto norm : {&Layer::query_norm, &Layer::key_norm}) {
-      const auto size = static_cast<std::size_t>((value.*norm).hidden);
-      if (size > 0) parameters_.push_back({{(value.*norm).gamma, size}, {(gradient.*norm).gamma, size}, false});
+    for (const auto norm : {&Layer::query_norm, &Layer::key_norm}) add_norm(value.*norm, gradient.*norm, false);
+    for (const auto norm :
+         {&Layer::attention_norm, &Layer::cross_norm, &Layer::ffn_norm, &Layer::attention_output_norm, &Layer::ffn_output_norm}) {
+      add_norm(value.*norm, gradient.*norm, has_bias);
     }
-    if (config.norm_placement == NormPlacement::kPost || i > 0 || config.first_attention_norm) {
-      add_norm(value.attention_norm, gradient.attention_norm);
-    }
-    if (config.cross_attention) add_norm(value.cross_norm, gradient.cross_norm);
-    add_norm(value.ffn_norm, gradient.ffn_norm);
-    for (const auto norm : {&Layer::attention_output_norm, &Layer::ffn_output_norm}) add_norm(value.*norm, gradient.*norm);
   }
-  add_norm(transformer.last_norm(), gradients.last_norm());
+  const Convolution &convolution = transformer.ends().convolution, &d_convolution = gradients.ends().convolution;
+  if (first_layer == 0) add_matrix(convolution.layer, d_convolution.layer);
+  if (first_layer == 0) add_norm(convolution.norm, d_convolution.norm, true);
+  add_norm(transformer.last_norm(), gradients.last_norm(), has_bias);
 }
 
 // PEFT's name of a module that has matrices of LoRA is that of its base layer.

@@ -12,7 +12,10 @@ MODELS = {"bert": "bert-tiny/model", "albert": "architectures/albert", "deberta-
           "deberta-v3": "architectures/deberta-v3", "distilbert": "architectures/distilbert", "electra": "architectures/electra",
           "modernbert": "architectures/modernbert", "mpnet": "architectures/mpnet", "roberta": "architectures/roberta", "gpt2": "decoders/gpt2",
           "llama": "decoders/llama", "mistral": "decoders/mistral", "qwen3": "decoders/qwen3", "gemma2": "decoders/gemma2", "gemma3": "decoders/gemma3", "eurobert": "eurobert/base", "t5": "embedders/sentence-t5/model",
-          "nomic-moe": "hub_layouts/nomic-moe"}
+          "nomic-moe": "hub_layouts/nomic-moe", "deberta": "variants/encoders/deberta", "deberta-v2-conv": "variants/encoders/deberta-v2-conv",
+          "gpt-neox": "variants/decoders/gpt-neox", "phi": "variants/decoders/phi", "stablelm-parallel": "variants/decoders/stablelm-parallel",
+          "olmo2": "variants/decoders/olmo2", "granite": "variants/decoders/granite"}
+SEQ2SEQ = {"t5": "seq2seq/t5", "bart": "seq2seq/bart", "umt5": "variants/seq2seq/umt5"}
 LENGTHS = (11, 1, 6)
 
 
@@ -66,10 +69,9 @@ def make_case(name, folder, out):
     return {"name": name, "folder": folder, "input_ids": sequences, "d_hidden": gradients}
 
 
-def make_seq2seq_case(name, out):
+def make_seq2seq_case(name, folder, out):
     """Of both stacks, for gradients of the decoder's last hidden states."""
     torch.manual_seed(22)
-    folder = f"seq2seq/{name}"
     model = transformers.AutoModel.from_pretrained(str(common.OUT / folder), attn_implementation="eager").double().eval()
     sources, targets, gradients, loss = [], [], [], 0
     for source_length, length in zip(LENGTHS, (5, 9, 1)):
@@ -95,5 +97,5 @@ def make(_options):
     transformers.utils.logging.set_verbosity_error()
     folder = common.empty_folder("gradients")
     common.write_json(folder / "cases.json", [make_case(name, where, folder) for name, where in MODELS.items()], 2)
-    common.write_json(folder / "seq2seq.json", [make_seq2seq_case(name, folder) for name in ("t5", "bart")], 2)
+    common.write_json(folder / "seq2seq.json", [make_seq2seq_case(name, where, folder) for name, where in SEQ2SEQ.items()], 2)
     common.update_manifest("gradients", common.versions("torch", "transformers", "safetensors"))

@@ -9,11 +9,11 @@
 
 #include "learn/lora.h"
 #include "learn/optim.h"
-#include "models/transformer_backward.h"
 #include "native/support/goldens.h"
 #include "native/support/transformers.h"
 #include "ops/losses.h"
 #include "ops/pooling.h"
+#include "pass/training.h"
 
 namespace wattn {
 namespace {
@@ -46,10 +46,12 @@ struct Training {
   // The loss; sets the gradients.
   double run(const BackwardScope& scope, const TapeOptions& options = {}) {
     const std::int64_t hidden = model.config().hidden_size, tokens = batch.tokens();
-    Floats tape(static_cast<std::size_t>(tape_size(model.config(), tokens))), states(static_cast<std::size_t>(tokens * hidden));
+    Floats tape(static_cast<std::size_t>(tape_size(model.training_plan(), tokens))),
+        states(static_cast<std::size_t>(tokens * hidden));
     Floats vectors(targets.size()), d_vectors(targets.size()), d_states(states.size());
-    Arena arena = Arena::with_bytes(backward_bytes(model, tokens, batch.longest(), 1, {}, options), "test").value();
-    training_forward(model, team, batch, tape.data(), states.data(), arena, options);
+    Arena arena =
+        Arena::with_bytes(backward_bytes(model.training_plan(), {tokens, batch.longest()}, options, scope), "test").value();
+    training_forward(model.training_plan(), model.compute(team), batch, tape.data(), states.data(), arena, options);
     const auto at = [&](std::int64_t i) { return batch.seq_start[static_cast<std::size_t>(i)] * hidden; };
     for (std::int64_t i = 0; i < batch.batch(); ++i) {
       pool(model.kernels(), kMean, states.data() + at(i), batch.length(i), hidden, 0, vectors.data() + i * hidden);
@@ -62,7 +64,8 @@ struct Training {
     const std::span<float> d_weights = gradients.weights_f32();
     std::fill(d_weights.begin(), d_weights.end(), 0.0f);
     arena.reset();
-    backward(model, team, batch, tape.data(), d_states.data(), arena, &gradients, scope, options);
+    backward(model.training_plan(), model.compute(team), batch, tape.data(), d_states.data(), arena, &gradients.training_plan(),
+             scope, options);
     return loss;
   }
 

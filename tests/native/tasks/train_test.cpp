@@ -149,17 +149,30 @@ TEST(Trainer, LearnsLanguage) {
   }
 }
 
-TEST(Trainer, RefusesLayersWithoutGradients) {
-  for (const auto& [name, named] : {std::pair{"variants/decoders/gpt-neox", "parallel"},
-                                    {"variants/decoders/phi", "parallel"},
-                                    {"variants/decoders/stablelm-parallel", "parallel"},
-                                    {"variants/decoders/olmo2", "without norms"},
-                                    {"variants/decoders/granite", "residual_multiplier"}}) {
-    const auto model = std::move(test::load_model(golden(name), {.head = HeadKind::kCausalLm})).value();
-    const auto refused = Trainer::begin(*model, {.method = TrainMethod::kLora, .loss = TrainLoss::kCrossEntropy});
-    ASSERT_FALSE(refused.ok()) << name;
-    EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-    EXPECT_NE(refused.error().message.find(named), std::string::npos) << refused.error().message;
+// Parallel layers, norms of results or over all heads, multiplied residuals.
+TEST(Trainer, LearnsEveryKindOfLayer) {
+  const std::vector<std::u16string_view> texts{u"the river and the boat", u"small birds sing"};
+  for (const std::string folder : {"gpt-neox", "gpt-neox-in-turn", "phi", "stablelm-parallel", "olmo2", "granite"}) {
+    for (const TrainMethod method : {TrainMethod::kLora, TrainMethod::kFull, TrainMethod::kLastLayers}) {
+      SCOPED_TRACE(folder + ", method " + std::to_string(static_cast<int>(method)));
+      auto loaded = test::load_model(golden("variants/decoders/" + folder), {.head = HeadKind::kCausalLm});
+      ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+      const auto model = std::move(loaded).value();
+      TrainOptions options{.method = method, .loss = TrainLoss::kCrossEntropy, .last_layers = 1, .schedule = Schedule::kConstant};
+      options.adam.lr = method == TrainMethod::kLora ? 2e-2f : 5e-3f;
+      auto begun = Trainer::begin(*model, options);
+      ASSERT_TRUE(begun.ok()) << begun.error().message;
+      const auto trainer = std::move(begun).value();
+      const TrainRows rows{.texts = texts};
+      double first = 0, last = 0;
+      for (int step = 0; step < 8; ++step) {
+        const auto loss = trainer->accumulate(rows, 1);
+        ASSERT_TRUE(loss.ok()) << loss.error().message;
+        (step == 0 ? first : last) = loss.value();
+        ASSERT_TRUE(trainer->update().ok());
+      }
+      EXPECT_LT(last, first);
+    }
   }
 }
 

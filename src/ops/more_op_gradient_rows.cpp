@@ -1,0 +1,73 @@
+// The derivatives of rare ops.
+#include <algorithm>
+#include <memory>
+
+#include "ops/experts.h"
+#include "ops/op_gradient.h"
+
+namespace wattn {
+namespace {
+
+void windows_backward(const GradientCall& call) {
+  const Batch& batch = *call.forward.pass.batch;
+  const std::int64_t width = call.forward.x_width, tokens = call.forward.width / width;
+  const float* from = call.d_out;
+  for (std::int64_t i = 0; i < batch.batch(); ++i) {
+    const std::int64_t begin = batch.seq_start[i], end = batch.seq_start[i + 1];
+    for (std::int64_t first = begin - tokens / 2; first < end - tokens / 2; ++first) {
+      for (std::int64_t token = first; token < first + tokens; ++token, from += width) {
+        if (token < begin || token >= end) continue;
+        for (std::int64_t j = 0; j < width; ++j) call.d_x[token * width + j] += from[j];
+      }
+    }
+  }
+}
+
+const Experts& experts_of(const OpCall& call) { return **static_cast<const std::shared_ptr<Experts>*>(call.weight); }
+
+struct Memory {
+  ExpertsScratch experts;
+  float *sum, *d_router;  // [rows, hidden], [rows, experts]
+  float* linear;
+};
+Memory take(const OpCall& call) {
+  const Experts& experts = experts_of(call);
+  Arena& arena = *call.scratch;
+  std::int64_t floats = 0;
+  for (const auto& [in, out] :
+       {std::pair{experts.hidden(), experts.count()}, {experts.hidden(), experts.ffn()}, {experts.ffn(), experts.hidden()}}) {
+    floats = std::max(floats, linear_backward_scratch(in, out, call.rows, call.pass.sizes.threads));
+  }
+  return {take_experts_scratch(arena, experts, call.rows, true), arena.take<float>(call.rows * experts.hidden()),
+          arena.take<float>(call.rows * experts.count()), arena.take<float>(floats)};
+}
+
+void run_experts_backward(const GradientCall& call) {
+  const OpCall& forward = call.forward;
+  const Experts& experts = experts_of(forward);
+  const Memory memory = take(forward);
+  experts_backward(*forward.pass.compute, experts, static_cast<Activation>(forward.variant),
+                   {.x = forward.x,
+                    .dy = call.d_out,
+                    .dx = call.d_x,
+                    .gradients = call.gradient ? static_cast<const std::shared_ptr<Experts>*>(call.gradient)->get() : nullptr,
+                    .d_bias = call.gradient ? nullptr : forward.pass.training->bias_gradient(experts.bias),
+                    .tokens = forward.rows},
+                   memory.experts, memory.sum, memory.d_router, memory.linear);
+}
+
+Learns experts_learn(const OpCall& call) {
+  return call.pass.training->bias_gradient(experts_of(call).bias) ? Learns::kBias : Learns::kNothing;
+}
+
+constexpr GradientRow kRows[] = {
+    {Reads::kNo, Reads::kNo, Reads::kNo, true, false, windows_backward},
+    {Reads::kYes, Reads::kNo, Reads::kNo, false, false, run_experts_backward, [](const GradientCall& call) { take(call.forward); },
+     experts_learn},
+};
+
+}  // namespace
+
+const GradientRow* more_gradient_rows() { return kRows; }
+
+}  // namespace wattn

@@ -1,0 +1,436 @@
+#include "pass/differentiate.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "pass/run.h"
+
+namespace wattn {
+namespace {
+
+PlanId gradient(PlanId value) { return static_cast<PlanId>(kGradients + value); }
+
+// A section with the step that writes each value.
+class SectionView {
+ public:
+  SectionView(const Plan& plan, const SectionUse& use)
+      : plan_(plan), use_(use), section_(plan.sections[static_cast<std::size_t>(use.section)]) {
+    writers_.fill(-1);
+    for (int s = 0; s < steps(); ++s) {
+      if (step(s).out >= 0) writers_[static_cast<std::size_t>(step(s).out)] = static_cast<std::int8_t>(s);
+    }
+  }
+
+  int steps() const { return section_.num_steps; }
+  int values() const { return section_.num_values; }
+  const Step& step(int s) const { return plan_.steps[static_cast<std::size_t>(section_.first_step + s)]; }
+  const Value& value(PlanId id) const { return plan_.values[static_cast<std::size_t>(section_.first_value + id)]; }
+  int writer(PlanId id) const { return writers_[static_cast<std::size_t>(id)]; }
+  const Weight* weight(const Step& step) const {
+    return step.weight < 0 ? nullptr : &plan_.weights[static_cast<std::size_t>(use_.first_weight + step.weight)];
+  }
+
+ private:
+  const Plan& plan_;
+  const SectionUse& use_;
+  const Section& section_;
+  std::array<std::int8_t, kMostValues> writers_{};
+};
+
+// Whether an op costs about what a pass does.
+bool is_product(Op op) { return op == Op::kLinear || op == Op::kExperts; }
+
+// What a derivative reads of a step; whole: its weight learns.
+template <class Visit>
+void each_read(const Step& step, bool whole, const Visit& visit) {
+  const GradientRow& row = gradient_row(step.op);
+  const auto reads = [&](Reads how) { return how == Reads::kYes || (how == Reads::kToLearn && whole); };
+  if (reads(row.x) && step.x >= 0) visit(step.x);
+  if (reads(row.other) && step.other >= 0) visit(step.other);
+  if (reads(row.out) && step.out >= 0) visit(step.out);
+}
+
+// Whether an op may leave out the gradient of x; the others compute it in any case.
+bool may_leave_out(Op op) { return op == Op::kLinear || op == Op::kAdd || op == Op::kAddRows; }
+
+class Differentiator {
+ public:
+  Differentiator(const Plan& plan, const PassInput& pass, const Wanted& wanted)
+      : plan_(plan), pass_(pass), wanted_(wanted), view_(plan, wanted.use) {}
+
+  Derivative run() {
+    for (const PlanId id : wanted_.known) is_there_[static_cast<std::size_t>(id)] = true;
+    for (const PlanId id : wanted_.again) ensure(id);
+    if (wanted_.result >= 0) backward();
+    out_.layout = lay_out(accesses(), extents(true));
+    if (wanted_.result >= 0 && wanted_.of_result == Place::kStream && overlaps()) {
+      out_.copies_back = wanted_.input;
+      out_.layout = lay_out(accesses(), extents(false));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  bool has(PlanId id) const { return has_[static_cast<std::size_t>(id)]; }
+
+  bool is_base(PlanId id) const { return view_.writer(id) < 0; }
+
+  // Runs steps again until the value is there.
+  void ensure(PlanId id) {
+    if (is_base(id) || is_there_[static_cast<std::size_t>(id)]) return;
+    const auto s = static_cast<std::int8_t>(view_.writer(id));
+    const Step& step = view_.step(s);
+    if (step.x >= 0) ensure(step.x);
+    if (step.other >= 0) ensure(step.other);
+    out_.instructions.push_back({.step = s});
+    is_there_[static_cast<std::size_t>(id)] = true;
+  }
+
+  OpCall call(const Step& step) const { return call_of(plan_, wanted_.use, step, pass_); }
+
+  bool learns_whole(const Step& step) const {
+    const Weight* weight = view_.weight(step);
+    if (!weight || weight->learned == Learned::kNever) return false;
+    return weight->learned == Learned::kWithEmbeddings ? wanted_.embeddings : wanted_.layers;
+  }
+  Learns learns(const Step& step) const {
+    if (learns_whole(step)) return Learns::kWhole;
+    const GradientRow& row = gradient_row(step.op);
+    return row.learns && view_.weight(step) ? row.learns(call(step)) : Learns::kNothing;
+  }
+
+  void backward() {
+    std::array<bool, kMostValues> flows{};  // whether a gradient of the value leads to something that is wanted
+    const auto flows_to = [&](PlanId id) { return id >= 0 && flows[static_cast<std::size_t>(id)]; };
+    for (int v = 0; v < view_.values(); ++v) {
+      const auto id = static_cast<PlanId>(v);
+      if (is_base(id)) flows[static_cast<std::size_t>(v)] = base_is_wanted(id);
+    }
+    for (int s = 0; s < view_.steps(); ++s) {
+      const Step& step = view_.step(s);
+      if (step.out < 0) continue;
+      flows[static_cast<std::size_t>(step.out)] = learns(step) != Learns::kNothing || flows_to(step.x) || flows_to(step.other);
+    }
+    has_[static_cast<std::size_t>(wanted_.result)] = true;
+    if (wanted_.relative >= 0) has_[static_cast<std::size_t>(wanted_.relative)] = true;
+    for (int s = view_.steps() - 1; s >= 0; --s) {
+      const Step& step = view_.step(s);
+      if (step.out < 0 || !has(step.out) || !flows_to(step.out)) continue;
+      Instruction one{.step = static_cast<std::int8_t>(s),
+                      .backward = true,
+                      .learns = learns_whole(step),
+                      .reads = learns(step) == Learns::kWhole};
+      each_read(step, one.reads, [&](PlanId id) { ensure(id); });
+      if (step.x >= 0 && (!may_leave_out(step.op) || flows_to(step.x))) one.d_x = step.x;
+      const bool is_cross = step.op == Op::kAttention && plan_.attentions[static_cast<std::size_t>(step.attention)].cross;
+      if (flows_to(step.other) || is_cross) one.d_other = step.other;
+      for (const auto& [id, more] : {std::pair{one.d_x, &one.more_x}, {one.d_other, &one.more_other}}) {
+        if (id < 0) continue;
+        *more = has(id);
+        has_[static_cast<std::size_t>(id)] = true;
+      }
+      out_.instructions.push_back(one);
+    }
+  }
+
+  // What a section reads: its stream, the relative embeddings, and an encoder's states, whose gradients have something.
+  bool base_is_wanted(PlanId id) {
+    if (id == kStreamValue) return wanted_.input;
+    const bool sources = view_.value(id).place == Place::kSources;
+    const bool is_wanted = sources ? wanted_.sources : id == kRelativeValue && wanted_.relative_input;
+    if (is_wanted) has_[static_cast<std::size_t>(id)] = true;
+    return is_wanted;
+  }
+
+  std::uint64_t bytes(PlanId id) const {
+    Arena measure;
+    measure.take<float>(rows_of(view_.value(id).rows, pass_.sizes) * view_.value(id).width);
+    return measure.used();
+  }
+
+  std::vector<Extent> extents(bool in_stream) const {
+    std::vector<Extent> out(kMostValues);
+    for (int v = 0; v < view_.values(); ++v) {
+      const auto id = static_cast<PlanId>(v);
+      const Value& value = view_.value(id);
+      Extent &own = out[static_cast<std::size_t>(v)], &d = out[static_cast<std::size_t>(gradient(id))];
+      own = {.bytes = bytes(id), .of = value.of, .stays = is_base(id) && value.of < 0};
+      d.bytes = own.bytes;
+      if (own.stays) own.place = d.place = value.place;
+      if (id == kStreamValue) d.place = in_stream ? Place::kStream : Place::kArena;
+      if (id == kStreamValue) d.stays = !in_stream;
+      if (id == wanted_.result) d.place = wanted_.of_result;
+      if (id == wanted_.relative) d.place = Place::kRelative;
+    }
+    for (const PlanId id : wanted_.known) out[static_cast<std::size_t>(id)] = {.place = Place::kTape, .stays = true};
+    for (const PlanId id : wanted_.again) out[static_cast<std::size_t>(id)].stays = true;
+    return out;
+  }
+
+  std::vector<Access> accesses() const {
+    std::vector<Access> out;
+    out.reserve(out_.instructions.size());
+    for (const Instruction& one : out_.instructions) out.push_back(one.backward ? backward_access(one) : forward_access(one));
+    return out;
+  }
+
+  Access forward_access(const Instruction& one) const {
+    const Step& step = view_.step(one.step);
+    const OpRow& row = pass_.rows(step.op);
+    Access out;
+    out.reads = {step.x, step.other, -1, -1};
+    out.writes[0] = step.out;
+    out.over = {row.over_other ? step.other : PlanId{-1}, row.over_x ? step.x : PlanId{-1}};
+    out.scratch = scratch_of(row.scratch, call(step));
+    return out;
+  }
+
+  Access backward_access(const Instruction& one) const {
+    const Step& step = view_.step(one.step);
+    const GradientRow& row = gradient_row(step.op);
+    Access out;
+    out.reads[0] = gradient(step.out);
+    std::size_t reads = 1;
+    each_read(step, one.reads, [&](PlanId id) { out.reads[reads++] = id; });
+    if (one.d_x >= 0) out.writes[0] = gradient(one.d_x);
+    if (one.d_other >= 0) out.writes[1] = gradient(one.d_other);
+    if (step.op == Op::kAdd) {
+      if (one.d_other >= 0 && !one.more_other) out.renames[0] = gradient(one.d_other);
+      if (one.d_x >= 0 && shares(one)) out.renames[1] = gradient(one.d_x);
+    } else if (row.in_place && one.d_x >= 0 && !one.more_x) {
+      out.over[0] = gradient(step.out);
+    }
+    Arena measure;
+    const auto if_added = [&](PlanId id, bool more) {
+      if (id >= 0 && more && !row.adds) measure.take<std::byte>(static_cast<std::int64_t>(bytes(id)));
+    };
+    if_added(one.d_x, one.more_x);
+    if_added(one.d_other, one.more_other && step.op != Op::kAdd);
+    if (row.scratch) {
+      OpCall forward = call(step);
+      forward.scratch = &measure;
+      row.scratch({.forward = forward});
+    }
+    out.scratch = measure.used();
+    return out;
+  }
+
+  // The summand of an add has the gradient of the sum. It may be one memory with that of the other summand, to which later
+  // instructions add, if the instruction after it is the last one that reads it.
+  bool shares(const Instruction& one) const {
+    const Step& step = view_.step(one.step);
+    if (one.more_x || step.factor != 1) return false;
+    if (one.d_other < 0) return true;
+    const bool is_dropped = pass_.training->dropout.at(view_.value(step.x).drop) > 0;
+    return !is_dropped && !one.more_other && view_.writer(step.x) == one.step - 1 && view_.step(one.step - 1).op != Op::kAdd &&
+           !gradient_row(view_.step(one.step - 1).op).in_place;
+  }
+
+  bool overlaps() const {
+    const Layout& layout = out_.layout;
+    const auto of = [&](PlanId id) { return layout.home[static_cast<std::size_t>(gradient(id))]; };
+    if (of(kStreamValue) == of(wanted_.result)) return false;
+    const Layout::Home &input = layout.of(gradient(kStreamValue)), &result = layout.of(gradient(wanted_.result));
+    return input.first >= 0 && input.first <= result.last;
+  }
+
+  const Plan& plan_;
+  const PassInput& pass_;
+  const Wanted& wanted_;
+  SectionView view_;
+  std::array<bool, kMostValues> is_there_{}, has_{};
+  Derivative out_;
+};
+
+// Which values a section's derivative needs, and how it comes by them.
+class Keeper {
+ public:
+  Keeper(const Plan& plan, const SectionUse& use, PlanId result) : view_(plan, use), result_(result) {
+    for (int s = 0; s < view_.steps(); ++s) {
+      each_read(view_.step(s), true, [&](PlanId id) { needed_[static_cast<std::size_t>(id)] = true; });
+    }
+  }
+
+  std::vector<PlanId> run() {
+    for (int v = 0; v < view_.values(); ++v) {
+      const auto id = static_cast<PlanId>(v);
+      if (view_.writer(id) < 0) continue;
+      const bool keeps = needed_[static_cast<std::size_t>(v)] && !view_.value(id).again && !follows(id, true);
+      if (keeps || (id == result_ && !follows(id, false))) kept_.push_back(id);
+    }
+    return kept_;
+  }
+
+  void use(std::span<const PlanId> kept) { kept_.assign(kept.begin(), kept.end()); }
+
+  // The kept values from which the value follows.
+  void collect(PlanId id, std::vector<PlanId>& out) const {
+    if (std::ranges::find(kept_, id) != kept_.end()) {
+      if (std::ranges::find(out, id) == out.end()) out.push_back(id);
+    } else if (view_.writer(id) >= 0) {
+      const Step& step = view_.step(view_.writer(id));
+      if (step.x >= 0) collect(step.x, out);
+      if (step.other >= 0) collect(step.other, out);
+    }
+  }
+
+ private:
+  // Whether the value is there, or follows from others without a product, besides those that are computed again in any case.
+  bool follows(PlanId id, bool with_products) const {
+    if (view_.writer(id) < 0) return with_products || view_.value(id).of >= 0;
+    if (std::ranges::find(kept_, id) != kept_.end()) return true;
+    const Step& step = view_.step(view_.writer(id));
+    if (is_product(step.op) && !(with_products && view_.value(id).again)) return false;
+    return (step.x < 0 || follows(step.x, with_products)) && (step.other < 0 || follows(step.other, with_products));
+  }
+
+  SectionView view_;
+  PlanId result_;
+  std::array<bool, kMostValues> needed_{};
+  std::vector<PlanId> kept_;
+};
+
+}  // namespace
+
+Derivative differentiate(const Plan& plan, const PassInput& pass, const Wanted& wanted) {
+  return Differentiator(plan, pass, wanted).run();
+}
+
+std::vector<PlanId> values_to_keep(const Plan& plan, const SectionUse& use, PlanId result) {
+  return Keeper(plan, use, result).run();
+}
+
+std::vector<PlanId> values_of_result(const Plan& plan, const SectionUse& use, PlanId result, std::span<const PlanId> kept) {
+  Keeper keeper(plan, use, result);
+  keeper.use(kept);
+  std::vector<PlanId> out;
+  keeper.collect(result, out);
+  return out;
+}
+
+PlanId result_of(const Plan& plan, const SectionUse& use) {
+  const Section& section = plan.sections[static_cast<std::size_t>(use.section)];
+  return plan.steps[static_cast<std::size_t>(section.first_step + section.num_steps - 1)].out;
+}
+
+float* data_of(const Derivative& derivative, const DerivativePlaces& places, PlanId id) {
+  if (id < 0) return nullptr;
+  const bool d = id >= kGradients;
+  const Layout::Home& home = derivative.layout.of(id);
+  if (home.place == Place::kTape) return places.known[derivative.layout.home[static_cast<std::size_t>(id)]];
+  float* const of_place[] = {reinterpret_cast<float*>(places.arena + home.offset), places.stream,
+                             d ? places.d_relative : places.relative, places.output, d ? places.d_sources : places.sources};
+  return of_place[static_cast<int>(home.place)];
+}
+
+namespace {
+
+// Runs the instructions of one derivative.
+class Runner {
+ public:
+  Runner(const Plan& plan, const PassInput& pass, const Wanted& wanted, const Derivative& derivative, const Plan* gradients,
+         const DerivativePlaces& places, std::int64_t layer)
+      : plan_(plan),
+        pass_(pass),
+        wanted_(wanted),
+        derivative_(derivative),
+        gradients_(gradients),
+        places_(places),
+        layer_(layer),
+        view_(plan, wanted.use) {}
+
+  void run() {
+    for (int i = 0; i < static_cast<int>(derivative_.instructions.size()); ++i) {
+      const Instruction& one = derivative_.instructions[static_cast<std::size_t>(i)];
+      if (kPoisonsMemory) poison_free(derivative_.layout, places_.arena, i, true);
+      const Layout::Scratch& scratch = derivative_.layout.scratch[static_cast<std::size_t>(i)];
+      Arena arena = Arena::inside(places_.arena + scratch.offset, scratch.bytes);
+      const Step& step = view_.step(one.step);
+      OpCall call = call_of(plan_, wanted_.use, step, pass_);
+      call.scratch = &arena;
+      if (one.backward) {
+        backward(one, step, call);
+      } else {
+        call.x = data(step.x);
+        call.other = data(step.other);
+        call.out = data(step.out);
+        run_step(plan_, wanted_.use, step, layer_, call);
+      }
+      if (kPoisonsMemory) poison_free(derivative_.layout, places_.arena, i, false);
+    }
+    if (derivative_.copies_back) std::copy_n(d(kStreamValue), floats(kStreamValue), places_.stream);
+  }
+
+ private:
+  float* data(PlanId id) const { return data_of(derivative_, places_, id); }
+  float* d(PlanId id) const { return id < 0 ? nullptr : data(gradient(id)); }
+  std::int64_t floats(PlanId id) const { return rows_of(view_.value(id).rows, pass_.sizes) * view_.value(id).width; }
+
+  void backward(const Instruction& one, const Step& step, OpCall& call) {
+    const GradientRow& row = gradient_row(step.op);
+    call.layer = layer_;
+    if (layer_ >= 0) call.score_divisor = plan_.layers[static_cast<std::size_t>(layer_)].score_divisor;
+    each_read(step, one.reads, [&](PlanId id) {
+      if (id == step.x) call.x = data(id);
+      if (id == step.other) call.other = data(id);
+      if (id == step.out) call.out = data(id);
+    });
+    GradientCall gradient{.forward = call, .d_out = d(step.out), .d_x = d(one.d_x), .d_other = d(one.d_other)};
+    drop_gradient(step, gradient.d_out);
+    if (one.learns) gradient.gradient = gradient_of(step);
+    if (step.op == Op::kAdd) return add(one, gradient);
+    // The first contribution to a gradient is written, the others are added.
+    float *const to_x = gradient.d_x, *const to_other = gradient.d_other;
+    const auto prepare = [&](PlanId id, bool more, float*& at) {
+      if (id < 0) return;
+      if (row.adds && !more) std::fill_n(at, floats(id), 0.0f);
+      if (!row.adds && more) at = call.scratch->take<float>(floats(id));
+    };
+    prepare(one.d_x, one.more_x, gradient.d_x);
+    prepare(one.d_other, one.more_other, gradient.d_other);
+    row.backward(gradient);
+    if (gradient.d_x != to_x) add_to(gradient.d_x, floats(one.d_x), to_x);
+    if (gradient.d_other != to_other) add_to(gradient.d_other, floats(one.d_other), to_other);
+  }
+
+  // The gradient of a sum is that of both summands.
+  void add(const Instruction& one, GradientCall gradient) const {
+    if (one.more_other) add_to(gradient.d_out, floats(one.d_other), gradient.d_other);
+    if (one.d_x < 0 || gradient.d_x == gradient.d_out) return;
+    float* const to_x = gradient.d_x;
+    if (one.more_x) gradient.d_x = gradient.forward.scratch->take<float>(floats(one.d_x));
+    gradient_row(Op::kAdd).backward(gradient);
+    if (gradient.d_x != to_x) add_to(gradient.d_x, floats(one.d_x), to_x);
+  }
+
+  void drop_gradient(const Step& step, float* d_out) const {
+    const DropPlace place = view_.value(step.out).drop;
+    if (pass_.training->dropout.at(place) > 0) drop(*pass_.compute, pass_.training->at(place, layer_), d_out, floats(step.out));
+  }
+
+  const void* gradient_of(const Step& step) const {
+    return gradients_->weights[static_cast<std::size_t>(wanted_.use.first_weight + step.weight)].at;
+  }
+
+  static void add_to(const float* from, std::int64_t count, float* to) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
+  }
+
+  const Plan& plan_;
+  const PassInput& pass_;
+  const Wanted& wanted_;
+  const Derivative& derivative_;
+  const Plan* gradients_;
+  const DerivativePlaces& places_;
+  std::int64_t layer_;
+  SectionView view_;
+};
+
+}  // namespace
+
+void run(const Plan& plan, const PassInput& pass, const Wanted& wanted, const Derivative& derivative, const Plan* gradients,
+         const DerivativePlaces& places, std::int64_t layer) {
+  Runner(plan, pass, wanted, derivative, gradients, places, layer).run();
+}
+
+}  // namespace wattn
