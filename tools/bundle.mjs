@@ -39,8 +39,8 @@ const beside = (files) => ({
 const inlineFiles = beside({ 'inline_files.js': 'inline_files.js' });
 /** The command uses the library beside it instead of a second copy. */
 const libraryBeside = beside({ 'entries/index.js': 'node.js', 'entries/train_entry.js': 'train_entry_node.js' });
-/** index passes on the exports of a file beside it (web/entries/api.ts), and the entries for other libraries import index. */
-const pageBeside = beside({ 'api.js': 'chunk-api.js', 'index.js': 'index.js' });
+/** index passes on the exports of two files beside it (web/entries/page.ts, api.ts), and the entries for other libraries import index. */
+const pageBeside = beside({ 'page.js': 'chunk-page.js', 'api.js': 'chunk-api.js', 'index.js': 'index.js' });
 const nodeBeside = beside({ 'index.js': 'node.js' });
 
 /** In bundles for Node, `x_node.ts` replaces `x.ts`. */
@@ -52,6 +52,14 @@ const nodeModules = {
     }));
   },
 };
+
+/** Other .wasm files for an entry: see web/host/own_files.ts. */
+const ownFiles = (kind) => ({
+  name: 'own-files',
+  setup({ onResolve }) {
+    onResolve({ filter: /\/own_files\.js$/ }, () => ({ path: join(root, `web/host/own_files_${kind}.ts`) }));
+  },
+});
 
 /**
  * Node's files must find each other on disk, even after a bundler built a server from them (Next.js). So their URLs must not have the form that
@@ -94,6 +102,7 @@ const bundles = [
   {
     entries: {
       index: 'index',
+      'chunk-page': 'page',
       'chunk-api': 'api',
       nn_entry: 'nn_entry',
       train_entry: 'train_entry',
@@ -107,9 +116,9 @@ const bundles = [
     plugins: [pageBeside],
   },
   { entries: { worker: 'worker' }, inWorker: true },
-  { entries: { train_worker: 'train_worker' }, inWorker: true },
+  { entries: { train_worker: 'train_worker' }, inWorker: true, plugins: [ownFiles('full')] },
   { entries: { thread: 'thread' } },
-  { entries: { tokenizer_entry: 'tokenizer_entry' }, split: true },
+  { entries: { tokenizer_entry: 'tokenizer_entry' }, split: true, plugins: [ownFiles('tokenizer')] },
   { entries: { inline: 'index' }, inline: true },
   {
     entries: {
@@ -125,9 +134,9 @@ const bundles = [
     plugins: [nodeBeside],
   },
   { entries: { node_worker: 'worker' }, node: true, inWorker: true },
-  { entries: { node_train_worker: 'train_worker' }, node: true, inWorker: true },
+  { entries: { node_train_worker: 'train_worker' }, node: true, inWorker: true, plugins: [ownFiles('full')] },
   { entries: { node_thread: 'thread' }, node: true },
-  { entries: { tokenizer_entry_node: 'tokenizer_entry' }, node: true, split: true },
+  { entries: { tokenizer_entry_node: 'tokenizer_entry' }, node: true, split: true, plugins: [ownFiles('tokenizer')] },
   { entries: { inline_node: 'index' }, node: true, inline: true },
   { entries: { node: 'node_cjs' }, node: true, own: commonJs },
   { entries: { cli: '../cli/cli' }, node: true, plugins: [libraryBeside] },

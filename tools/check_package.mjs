@@ -11,8 +11,11 @@ import { root, run } from './lib/shell.mjs';
 
 const packing = pack();
 const { packed } = packing;
-/** Bytes of the tarball: about half are the model, a third WebAssembly. */
-const kMostPacked = 8_500_000;
+/**
+ * Bytes of the tarball, which shows what is in it by mistake: 3.7 MB are the model, 2.1 MB WebAssembly, 1.1 MB wattn/inline, and 1.0 MB the code for Node
+ * (modules, CommonJS and workers). The last grows with every feature, in each of its forms.
+ */
+const kMostPacked = 9_000_000;
 
 /** What ships, and nothing else. */
 function checkContents() {

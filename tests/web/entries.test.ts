@@ -1,12 +1,13 @@
 // The entries of the package as files: what importing them does (nothing), and which of them need files beside them.
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { build as esbuild } from 'esbuild';
 import { env as inlineEnv, Index as InlineIndex, nn, pipeline as inlinePipeline } from 'wattn/inline';
 import { Index, pipeline } from 'wattn';
-import { expectError, root, tiny } from './support.js';
+import { expectError, headFiles, root, tiny } from './support.js';
 
 const texts = ['the river', 'a boat'];
 
@@ -49,6 +50,71 @@ describe('importing', () => {
         await import(${JSON.stringify(pathToFileURL(`${join(root, 'dist')}/`).href)} + entry + '.js');
       process.stdout.write(String(Object.getOwnPropertyNames(globalThis).length - before));`;
     expect(node(root, script)).toEqual({ status: 0, stdout: '0', stderr: '' });
+  });
+});
+
+describe('what a bundler makes of one import', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'wattn-bundled-'));
+    mkdirSync(join(folder, 'model'));
+    for (const [name, bytes] of headFiles('masked_lm')) if (!name.includes('/')) writeFileSync(join(folder, 'model', name), bytes);
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  // No entry of a page sets anything up when it loads, so each export must bring what it needs: the WebAssembly's place, and the tasks.
+  const kUses: Record<string, [entry: string, use: string]> = {
+    pipeline: ['index', "const fill = await it('fill-mask', files); const [{ token }] = await fill('a [MASK]'); return token > 0;"],
+    AutoTokenizer: ['index', "const tokenizer = await it.from_pretrained(files); return tokenizer.encode('the river').length > 2;"],
+    AutoModel: ['index', 'const model = await it.from_pretrained(files); return (await model({ input_ids: [[2, 5, 3]] })).last_hidden_state.dims[2] === 32;'],
+    describeModel: ['index', "return (await it(files)).kind === 'encoder';"],
+    Trainer: ['train_entry', "const trainer = await it.from_pretrained(files, { task: 'text-classification' }); return (await trainer.plan({ tokens: 8 })).total > 0;"],
+    AutoTokenizer_alone: ['tokenizer_entry', "const tokenizer = await it.from_pretrained(files); return tokenizer.encode('the river').length > 2;"],
+  }; // prettier-ignore
+  const program = (name: string) => {
+    const [entry, use] = kUses[name]!;
+    return `
+      import { ${name.split('_')[0]} as it } from ${JSON.stringify(join(root, 'dist', `${entry}.js`))};
+      globalThis.uses = async (files) => { ${use} };`;
+  };
+
+  /** Runs a page's script in Node, which cannot fetch files by itself. */
+  function run(script: string) {
+    return node(
+      folder,
+      `
+      import { readdirSync, readFileSync } from 'node:fs';
+      globalThis.fetch = async (url) => new Response(readFileSync(new URL(url)), { headers: { 'content-type': 'application/wasm' } });
+      const files = new Map(readdirSync('model').map((file) => [file, new Uint8Array(readFileSync('model/' + file))]));
+      await import(${JSON.stringify(pathToFileURL(script).href)});
+      console.log(await globalThis.uses(files));`,
+    );
+  }
+
+  it.each(Object.keys(kUses))('%s, by esbuild', async (name) => {
+    writeFileSync(join(folder, 'page.js'), program(name));
+    for (const file of readdirSync(join(root, 'dist'))) {
+      if (file.endsWith('.wasm')) symlinkSync(join(root, 'dist', file), join(folder, file));
+    }
+    await esbuild({
+      entryPoints: [join(folder, 'page.js')],
+      outdir: folder,
+      outExtension: { '.js': '.mjs' },
+      bundle: true,
+      splitting: true,
+      format: 'esm',
+      logLevel: 'silent', // it warns of what is beside index and not needed
+    });
+    expect(run(join(folder, 'page.mjs'))).toEqual({ status: 0, stdout: 'true', stderr: '' });
+  });
+
+  it.each(Object.keys(kUses))('%s, by Vite', async (name) => {
+    writeFileSync(join(folder, 'page.js'), program(name));
+    const options = `{ root: ${JSON.stringify(folder)}, base: './', logLevel: 'silent', configFile: false, build: { modulePreload: false,
+      rollupOptions: { input: 'page.js', output: { entryFileNames: 'page.mjs', chunkFileNames: '[name].mjs' } } } }`;
+    // In a process of its own: it refuses objects of a realm of Jest's.
+    expect(node(root, `await (await import('vite')).build(${options})`)).toMatchObject({ status: 0 });
+    expect(run(join(folder, 'dist/page.mjs'))).toEqual({ status: 0, stdout: 'true', stderr: '' });
   });
 });
 

@@ -5,31 +5,23 @@ import { openGguf, openGgufModel } from '../source/gguf_file.js';
 import { loadFrom } from '../source/load_from.js';
 import { kGenerationFiles, kSpanConfig, readJson, type NamedBytes, type Progress } from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
-import { openModelFiles, readConfig, streamWeights } from '../source/weight_files.js';
+import { openModelFiles, streamWeights } from '../source/weight_files.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import type { Helpers, SeamEmbedOptions, LoadedHead, SeamModel, SeamModule } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
-import { withModelCalls } from '../host/model_calls.js';
 import { jobPace, runJob } from './job.js';
 import { abortable, Breather, throwIfAborted } from '../core/signal.js';
 import { adapted, runTask, type OnPiece } from './task.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { AdaptedEngine, AdapterChange, Adapters, HeldAdapter } from './adapter_types.js';
-import type { LoadOptions, MemoryInfo, ModelDescription, ModelInfo } from './types.js';
+import type { LoadOptions, MemoryInfo, ModelInfo } from './types.js';
 import type { ModelSource } from '../source/source.js';
 import type { WeightsAt } from '../source/weights_at.js';
-import type { ModelSpecifier, SourceOptions } from '../source/types.js';
+import type { ModelSpecifier } from '../source/types.js';
 import { concat } from '../core/texts.js';
-import { planThreads, startHelpers } from '../host/threads.js';
-import {
-  compileWasm,
-  fullWasm,
-  instantiateWasm,
-  wasmIsGiven,
-  type Compiled,
-  type Instance,
-  type WasmFiles,
-} from '../host/wasm_loader.js';
+import { startHelpers } from '../host/threads.js';
+import { fullWasm, type WasmFiles } from '../host/wasm_loader.js';
+import { Loading } from './loading.js';
 
 export const kDtypes: readonly unknown[] = ['f32', 'fp32', 'f16', 'q16', 'q8', 'q4'];
 
@@ -83,78 +75,6 @@ const nextTask = () => new Promise<void>((resolve) => setTimeout(resolve));
 /** Limits of one job. Splitting a call does not change its vectors. */
 const kMostTexts = 4096;
 const kMostChars = 1 << 22;
-
-/** A new instance, and the number of threads it can use. */
-async function makeInstance(
-  wanted: number | undefined,
-  wasm: WasmFiles<SeamModule> | undefined,
-): Promise<{ compiled: Compiled; instance: Instance; threads: number; reason: string | undefined }> {
-  const plan = wasmIsGiven() ? { threads: 1, reason: 'env.wasm names the WebAssembly' } : planThreads(wanted);
-  if (plan.threads > 1) {
-    try {
-      const compiled = await compileWasm(true, wasm);
-      return { compiled, instance: await instantiateWasm(compiled), ...plan };
-    } catch (error) {
-      plan.threads = 1;
-      plan.reason = `shared memory: ${(error as Error).message}`;
-    }
-  }
-  const compiled = await compileWasm(false, wasm);
-  return { compiled, instance: await instantiateWasm(compiled), ...plan };
-}
-
-/** A model that is being loaded, in an instance of its own. */
-class Loading {
-  private making: Promise<Awaited<ReturnType<typeof makeInstance>> & { host: SeamHost<SeamModel> }>;
-  private isOpen = true;
-
-  constructor(
-    private readonly threads: number | undefined,
-    private wasm?: WasmFiles<SeamModule>,
-  ) {
-    this.making = this.make();
-    this.making.catch(() => {}); // ask() reports it
-  }
-
-  private async make() {
-    const made = await makeInstance(this.threads, this.wasm);
-    const host = new SeamHost('this model', made.instance, withModelCalls(made.instance, new made.instance.seam.Model()));
-    if (!this.isOpen) host.release();
-    return { ...made, host };
-  }
-
-  made() {
-    return this.making;
-  }
-
-  /** The answer of a call. If the entry's own WebAssembly does not support this model, the one with all architectures takes its place. */
-  async ask<A extends { code: number; message: string }>(call: (handle: SeamModel) => A): Promise<A> {
-    const { host } = await this.making;
-    try {
-      return host.call(call);
-    } catch (error) {
-      const full = this.fuller();
-      if (!full || !(error instanceof UnsupportedError)) throw error;
-      host.release();
-      this.wasm = full;
-      this.making = this.make();
-      return (await this.making).host.call(call);
-    }
-  }
-
-  /** The WebAssembly with all architectures, if that is another one. */
-  fuller(): WasmFiles<SeamModule> | undefined {
-    return this.wasm ? undefined : fullWasm();
-  }
-
-  release(): void {
-    this.isOpen = false;
-    this.making.then(
-      ({ host }) => host.release(),
-      () => {},
-    );
-  }
-}
 
 /** Called at the beginning of each run of a load; returns what receives the bytes of the weight files once they are accepted. */
 type Watch = () => (file: string, chunk: Uint8Array) => void;
@@ -241,10 +161,6 @@ export class Engine implements AnyEngine {
     let endHelpers = () => {};
     let streamed = false;
     try {
-      const readHeader = async (bytes: Uint8Array) => {
-        const { is_cut_off, files } = await making.ask((handle) => handle.gguf_files(bytes));
-        return is_cut_off ? undefined : files;
-      };
       const openFiles = async () => {
         const few = generates ? kGenerationFiles : head === 'spans' ? [kSpanConfig] : [];
         const ofSentences = !kOwnHeads.includes(head);
@@ -254,7 +170,7 @@ export class Engine implements AnyEngine {
         return { from, ...(await openModelFiles(from, progress, signal, more)) };
       };
       const opening = gguf
-        ? openGgufModel(gguf, progress, signal, readHeader).then((opened) => ({ from: source, ...opened }))
+        ? openGgufModel(gguf, progress, signal, (bytes) => making.ggufFiles(bytes)).then((opened) => ({ from: source, ...opened }))
         : openFiles();
       const [, { from, files, single }] = await abortable(Promise.all([making.made(), opening]), signal);
       const precision = options.precision ?? 'exact';
@@ -325,29 +241,6 @@ export class Engine implements AnyEngine {
       if (!full) throw error;
       progress.restart();
       return Engine.loadOnce({ ...wanted, wasm: full }, source, progress, signal);
-    }
-  }
-
-  /** Describes a model from its config.json or the header of its GGUF file, without reading weights. */
-  static async describe(model: ModelSpecifier | undefined | null, options: SourceOptions = {}): Promise<ModelDescription> {
-    options = readOptions('describeModel', options, kSourceRules);
-    const gguf = openGguf(model, options);
-    const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
-    const making = new Loading(1);
-    const readHeader = async (bytes: Uint8Array) => {
-      const { is_cut_off, files } = await making.ask((handle) => handle.gguf_files(bytes));
-      return is_cut_off ? undefined : files;
-    };
-    try {
-      return await loadFrom(source, options, async (from, progress, signal) => {
-        const files = gguf
-          ? (await openGgufModel(gguf, progress, signal, readHeader)).files
-          : await readConfig(from, progress, signal);
-        const { code: _code, message: _message, ...description } = await making.ask((handle) => handle.describe(files));
-        return description;
-      });
-    } finally {
-      making.release();
     }
   }
 

@@ -16,6 +16,7 @@ import { sizeOf, type OnPiece, type Piece } from './task.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { LoadOptions, MemoryInfo, ModelInfo } from './types.js';
 import type { ModelSpecifier, ProgressInfo } from '../source/types.js';
+import { ownFiles } from '../host/own_files.js';
 import { compileWasm, wasmIsGiven, wasmIsInside } from '../host/wasm_loader.js';
 import type { WorkerHandle } from '../host/worker_port.js';
 import { workers } from '../host/workers.js';
@@ -119,7 +120,7 @@ async function toWorkerEnv(where: string): Promise<Partial<typeof env>> {
   const { fetch, wasm, jinja: _jinja, ...rest } = env;
   if (fetch) throw new InputError(`${where}: option 'worker': env.fetch is a function of this thread, which a worker cannot call`);
   const { url } = wasm;
-  if (wasmIsInside() && !wasmIsGiven()) return { ...rest, wasm: { module: (await compileWasm()).module } };
+  if (wasmIsInside() && !wasmIsGiven()) return { ...rest, wasm: { module: (await compileWasm(false, ownFiles)).module } };
   const absolute = url === undefined ? {} : { url: new URL(typeof url === 'string' ? url : url.href, platform.base()).href };
   return { ...rest, wasm: { ...wasm, ...absolute } };
 }

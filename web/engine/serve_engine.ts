@@ -4,7 +4,7 @@ import { env } from '../core/env.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { WorkerPort } from '../host/worker_port.js';
 import { Engine } from './engine.js';
-import { runTask } from './task.js';
+import { runTask, useTasks, type TaskLoader } from './task.js';
 import type { Failure, Request } from './worker_protocol.js';
 
 /** Aborts a running request. */
@@ -25,8 +25,9 @@ function buffersOf(value: unknown, found = new Set<ArrayBuffer>()): Set<ArrayBuf
   return found;
 }
 
-/** Answers the messages of remote_engine.ts with one engine. */
-export function serveEngine(port: WorkerPort): void {
+/** Answers the messages of remote_engine.ts with one engine. tasks: what it can be asked for. */
+export function serveEngine(port: WorkerPort, tasks: TaskLoader): void {
+  useTasks(tasks);
   const aborts = new Map<number, AbortController>();
   let engine: Engine | undefined;
 

@@ -73,10 +73,12 @@ export interface Task<Item = any, Options = any, Result = any> {
   extend?(pipe: (...args: unknown[]) => Promise<unknown>): object;
 }
 
-let loadTask: ((name: string) => Promise<Task>) | undefined;
+export type TaskLoader = (name: string) => Promise<Task>;
 
-/** Registers the tasks. Entries call it once, so that the engine does not import tasks. */
-export function useTasks(load: (name: string) => Promise<Task>): void {
+let loadTask: TaskLoader | undefined;
+
+/** Registers the tasks, as the engine imports none. */
+export function useTasks(load: TaskLoader): void {
   loadTask = load;
 }
 

@@ -3,11 +3,6 @@
  *
  * @module
  */
-import { useWasm } from '../host/wasm_loader.js';
-import { wasmFiles } from '../host/wasm_files_tokenizer.js';
-
-useWasm(wasmFiles);
-
 export * from './common.js';
 export { AutoTokenizer } from '../tokenizer/tokenizer.js';
 export type * from '../core/types.js';

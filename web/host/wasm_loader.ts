@@ -34,10 +34,11 @@ export interface WasmFiles<Seam extends Module = Module> {
 let files: WasmFiles<SeamModule>;
 let full: WasmFiles<SeamModule> | undefined;
 
-/** Sets the entry's .wasm files. Each entry calls it once, before anything is loaded. withAll: those that know more models. */
-export function useWasm(own: WasmFiles<SeamModule>, withAll?: WasmFiles<SeamModule>): void {
+/** Sets and returns the entry's .wasm files (own_files.ts). withAll: those that know more models. */
+export function useWasm(own: WasmFiles<SeamModule>, withAll?: WasmFiles<SeamModule>): WasmFiles<SeamModule> {
   files = own;
   full = withAll;
+  return own;
 }
 
 export interface Compiled<Seam extends Module = SeamModule> {
@@ -177,12 +178,7 @@ export const fullWasm = () => (wasmIsGiven() ? undefined : full);
 export const wasmIsInside = () => 'bytes' in files.choose();
 
 /** The compiled module. It is compiled at the first call, and again only after a failure or with other settings. */
-export function compileWasm(withSharedMemory?: boolean): Promise<Compiled>;
-export function compileWasm<Seam extends Module = SeamModule>(
-  withSharedMemory: boolean,
-  of?: WasmFiles<Seam>,
-): Promise<Compiled<Seam>>;
-export async function compileWasm(withSharedMemory = false, of: WasmFiles = files): Promise<Compiled<Module>> {
+export async function compileWasm<Seam extends Module>(withSharedMemory: boolean, of: WasmFiles<Seam>): Promise<Compiled<Seam>> {
   if (typeof WebAssembly !== 'object' || !WebAssembly.validate(new Uint8Array(kSimdProbe))) {
     throw new UnsupportedError(
       'wasm: this engine has no WebAssembly with SIMD (every browser since 2023 and Node since 16.4 have it)',

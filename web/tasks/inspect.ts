@@ -2,7 +2,12 @@
 import { Engine, kLoadRules } from '../engine/engine.js';
 import { UnsupportedError } from '../core/errors.js';
 import { ownCopy, readOptions } from '../core/options.js';
+import { Loading } from '../engine/loading.js';
 import { fullWasm } from '../host/wasm_loader.js';
+import { openGguf, openGgufModel } from '../source/gguf_file.js';
+import { loadFrom } from '../source/load_from.js';
+import { kSourceRules, openModel } from '../source/model_source.js';
+import { readConfig } from '../source/weight_files.js';
 import type { LoadOptions, MemoryInfo, ModelDescription } from '../engine/types.js';
 import { headerBytes, kPrefixBytes, parseHeader } from '../source/safetensors.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
@@ -154,5 +159,20 @@ export async function inspectModel(
  * @example
  * const { kind } = await describeModel();
  */
-export const describeModel = (model?: ModelSpecifier | null, options: SourceOptions = {}): Promise<ModelDescription> =>
-  Engine.describe(model, options);
+export async function describeModel(model?: ModelSpecifier | null, options: SourceOptions = {}): Promise<ModelDescription> {
+  options = readOptions('describeModel', options, kSourceRules);
+  const gguf = openGguf(model, options);
+  const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
+  const making = new Loading(1);
+  try {
+    return await loadFrom(source, options, async (from, progress, signal) => {
+      const files = gguf
+        ? (await openGgufModel(gguf, progress, signal, (bytes) => making.ggufFiles(bytes))).files
+        : await readConfig(from, progress, signal);
+      const { code: _code, message: _message, ...description } = await making.ask((handle) => handle.describe(files));
+      return description;
+    });
+  } finally {
+    making.release();
+  }
+}

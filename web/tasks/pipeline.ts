@@ -6,6 +6,7 @@ import { describe, InputError, ModelFormatError, UnsupportedError } from '../cor
 import { env } from '../core/env.js';
 import { withFacts } from '../core/facts.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
+import { kPrecisions } from '../core/precisions.js';
 import type { SeamEmbedOptions, SeamModel } from '../host/seam.js';
 import { Tensor } from '../core/tensor.js';
 import { kAliases, kTaskNames, loadTask } from './tasks.js';
@@ -14,7 +15,6 @@ import { readTexts } from '../core/texts.js';
 import { readJson } from '../source/model_files.js';
 import type { Extras } from '../tokenizer/make_tokenizer.js';
 import type { Tokenizer } from '../tokenizer/types.js';
-import { kPrecisions, quantize_embeddings } from '../vectors/quantize.js';
 import type { Embeddings, QuantizedEmbeddings } from '../vectors/types.js';
 import type { FeatureExtractionPipeline } from './embed_types.js';
 import type { EmbedOptions, ModelOptions, PoolingMode } from '../engine/types.js';
@@ -134,7 +134,7 @@ export async function embed(
     options.signal ?? undefined,
   );
   const tensor = pooled ? new Tensor('float32', data, [data.length / dim, dim]) : padRows(data, tokens, dim);
-  const out = precision ? quantize_embeddings(tensor, precision) : tensor;
+  const out = precision ? (await import('../vectors/quantize.js')).quantize_embeddings(tensor, precision) : tensor;
   return withFacts(out, { tokens, truncated, windows, unknown }) as unknown as Embeddings | QuantizedEmbeddings;
 }
 

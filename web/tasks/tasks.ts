@@ -1,5 +1,5 @@
 // All tasks. The code of each is loaded when it is first used.
-import type { Task } from '../engine/task.js';
+import { useTasks, type Task } from '../engine/task.js';
 
 const kTasks: Record<string, () => Promise<Task>> = {
   'text-classification': async () => (await import('./text_classification.js')).textClassification,
@@ -31,3 +31,5 @@ const kInner: typeof kTasks = {
 export async function loadTask(name: string): Promise<Task> {
   return ((kTasks[kAliases[name] ?? name] ?? kInner[name]) as () => Promise<Task>)();
 }
+
+useTasks(loadTask);

@@ -1,6 +1,8 @@
 // What is loaded beside a tokenizer, because it is seldom used and yet answers at once.
 export { chatMethods } from './chat_methods.js';
 export { cutText } from './chunk.js';
+export { toCodePoints } from './code_points.js';
+export { makeDecodeStream } from './decode_stream.js';
 export { LookUps } from './look_ups.js';
 export { savingMethods } from './saving.js';
 export { ggufTokenizerFiles } from '../source/gguf_header.js';

@@ -21,6 +21,8 @@ interface Layout {
   pad: number;
   /** Whether the arrays of a single text come without the outer array. */
   flat: boolean;
+  /** The offsets of an answer, in the units that the caller wants. */
+  offsets: (answer: EncodeAnswer) => Int32Array;
 }
 
 export interface Row {
@@ -38,37 +40,6 @@ export function toRows(lengths: Int32Array, padTo: Wanted['padTo']): Row[] {
     begin += length;
   }
   return rows;
-}
-
-/** For each UTF-16 offset in a text, the number of code points before it; undefined if they are all equal. */
-function codePointPlaces(text: string): Int32Array | undefined {
-  if (!/[\ud800-\udbff][\udc00-\udfff]/.test(text)) return undefined;
-  const places = new Int32Array(text.length + 1);
-  let count = 0;
-  for (let at = 0; at < text.length;) {
-    const units = (text.codePointAt(at) as number) > 0xffff ? 2 : 1;
-    places.fill(count, at, at + units);
-    at += units;
-    ++count;
-  }
-  places[text.length] = count;
-  return places;
-}
-
-export function toCodePoints(answer: EncodeAnswer, { texts, pairs }: Wanted): Int32Array {
-  const firsts = texts.map(codePointPlaces);
-  const seconds = pairs?.map(codePointPlaces);
-  const out = answer.offsets.slice();
-  let token = 0;
-  answer.lengths.forEach((length, row) => {
-    for (const end = token + length; token < end; ++token) {
-      const sequence = answer.sequence_ids[token];
-      const places = (sequence === 1 ? seconds : firsts)?.[answer.text[row] as number];
-      if (!places || sequence === -1) continue;
-      for (const at of [2 * token, 2 * token + 1]) out[at] = places[out[at] as number] as number;
-    }
-  });
-  return out;
 }
 
 /** Writes the values of one row, leaving room for padding. per: numbers per token. */
@@ -157,7 +128,7 @@ export function layOut(
   answer: EncodeAnswer,
   wanted: Wanted,
   options: TokenizeOptions,
-  { left, type_ids, pad, flat }: Layout,
+  { left, type_ids, pad, flat, offsets }: Layout,
   result: object,
 ): Omit<Encoding<unknown, unknown, unknown>, keyof Facts | keyof EncodingLookUps> {
   const out = result as Omit<Encoding<unknown, unknown, unknown>, keyof Facts | keyof EncodingLookUps>;
@@ -168,7 +139,7 @@ export function layOut(
   if (options.return_attention_mask ?? true) out.attention_mask = lay('ones', 0);
   if (options.return_token_type_ids ?? type_ids) out.token_type_ids = lay(answer.type_ids, 0);
   if (options.return_offsets_mapping) {
-    out.offset_mapping = lay(options.offsets === 'codepoint' ? toCodePoints(answer, wanted) : answer.offsets, 0, 2);
+    out.offset_mapping = lay(offsets(answer), 0, 2);
   }
   if (options.return_special_tokens_mask) out.special_tokens_mask = lay(answer.special_tokens_mask, 1);
   if (options.return_overflowing_tokens) {

@@ -1,5 +1,4 @@
 // A tokenizer over a handle of WebAssembly: options, rows, and what else transformers and transformers.js have.
-import { makeDecodeStream } from './decode_stream.js';
 import { disposable } from '../core/disposable.js';
 import { env } from '../core/env.js';
 import { describe, InputError } from '../core/errors.js';
@@ -22,7 +21,7 @@ import type {
   TokenizeOptions,
   Tokenizer,
 } from './types.js';
-import { factsOf, layOut, toCodePoints, toList, toRows, type Wanted } from './layout.js';
+import { factsOf, layOut, toList, toRows, type Wanted } from './layout.js';
 
 const kSides = ['left', 'right'] as const;
 const kStrategies = ['longest_first', 'only_first', 'only_second'] as const;
@@ -258,16 +257,16 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     const pad = wanted.padTo === undefined ? 0 : padId();
     const flat = typeof texts === 'string' && !options.return_overflowing_tokens;
     const left = (options.padding_side ?? config.padding_side) === 'left';
-    const inCodePoints = options.offsets === 'codepoint';
+    const offsets = (of: EncodeAnswer) => (options.offsets === 'codepoint' ? extras.toCodePoints(of, wanted) : of.offsets);
     const details = () => {
-      const { offsets, word_ids, sequence_ids, per_encoding } = kArrays;
-      const seam = { ...wanted.seam, arrays: offsets | word_ids | sequence_ids | per_encoding, return_tokens: true };
+      const arrays = kArrays.offsets | kArrays.word_ids | kArrays.sequence_ids | kArrays.per_encoding;
+      const seam = { ...wanted.seam, arrays, return_tokens: true };
       const again = run({ ...wanted, seam });
       const rows = toRows(again.lengths, wanted.padTo);
-      return { answer: again, offsets: inCodePoints ? toCodePoints(again, wanted) : again.offsets, rows, left, pad: textOf(pad) };
+      return { answer: again, offsets: offsets(again), rows, left, pad: textOf(pad) };
     };
     const result = new extras.LookUps(details, factsOf(answer));
-    return layOut(answer, wanted, options, { left, type_ids: config.type_ids, pad, flat }, result);
+    return layOut(answer, wanted, options, { left, type_ids: config.type_ids, pad, flat, offsets }, result);
   };
 
   const encodeOne = (
@@ -351,7 +350,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     const ids = (pushed: number | bigint | TokenIds) =>
       toList(toIds('push', typeof pushed === 'number' || typeof pushed === 'bigint' ? ([pushed] as number[]) : pushed));
     const cleans = options?.clean_up_tokenization_spaces ?? config.clean_up_tokenization_spaces;
-    return makeDecodeStream((all) => decode(all, options), ids, cleans);
+    return extras.makeDecodeStream((all) => decode(all, options), ids, cleans);
   };
 
   const chats = extras.chatMethods(files, special, call as Parameters<Extras['chatMethods']>[2]);

@@ -19,6 +19,7 @@ import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 import type { SeamTokenizerHandle } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
 import { withTextCalls } from '../host/text_calls.js';
+import { ownFiles } from '../host/own_files.js';
 import { compileWasm, fullWasm, instantiateWasm } from '../host/wasm_loader.js';
 import { makeTokenizer, type Extras } from './make_tokenizer.js';
 import type { Tokenizer, TrainOptions, TrainedTokenizer, TrainingTexts } from './types.js';
@@ -43,7 +44,7 @@ function readChatTemplate(
 async function startTokenizer(
   signal: AbortSignalLike | undefined,
   load: (host: SeamHost<SeamTokenizerHandle>, extras: Extras) => Promise<NamedBytes[]>,
-  wasm?: ReturnType<typeof fullWasm>,
+  wasm = ownFiles,
 ): Promise<Tokenizer> {
   const extras = await abortable(loadExtras(), signal);
   const instance = await abortable(instantiateWasm(await abortable(compileWasm(false, wasm), signal)), signal);
@@ -56,7 +57,7 @@ async function startTokenizer(
   try {
     files = await load(host, extras);
   } catch (error) {
-    const full = wasm ? undefined : fullWasm();
+    const full = wasm === ownFiles ? fullWasm() : undefined;
     if (!full || !(error instanceof UnsupportedError)) throw error;
     host.release();
     return startTokenizer(signal, load, full);
@@ -93,7 +94,7 @@ export const AutoTokenizer = {
         return [...config, ...(await readChatTemplate(source, config, progress, signal))];
       };
       const work = Promise.all([
-        compileWasm(), // in parallel
+        compileWasm(false, ownFiles), // in parallel
         gguf ? [] : readTokenizerFiles(source, progress, signal, false, ranks?.file),
         gguf || ranks ? [] : readConfig(),
         loadExtras(),

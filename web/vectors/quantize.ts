@@ -1,11 +1,10 @@
 // Quantised embeddings, as by sentence_transformers.quantize_embeddings (util/quantization.py, 6.2.0).
 import { describe, InputError } from '../core/errors.js';
 import { readOptions } from '../core/options.js';
+import { kPrecisions } from '../core/precisions.js';
 import { Tensor } from '../core/tensor.js';
 import type { QuantizeOptions } from './types.js';
 import type { OutputPrecision } from '../core/types.js';
-
-export const kPrecisions = ['float32', 'int8', 'uint8', 'binary', 'ubinary'] as const;
 
 /** Minimum and maximum of each component, [2][dim]. */
 function rangesOf({ data, dims }: Tensor<'float32'>): Float32Array[] {
