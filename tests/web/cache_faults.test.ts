@@ -12,7 +12,7 @@ const { id, RangeHub } = await import('./range_hub.js');
 const { root, tinyFiles, tiny } = await import('./support.js');
 
 const isLong = process.env['WATTN_SCALE'] !== undefined;
-const kStep = isLong ? 1 : 3; // of the calls; there are 5 faults and 7 losses, which take turns
+const kStep = isLong ? 1 : 8; // of the calls; there are 5 faults and 7 losses, which take turns
 const kFaults: Fault[] = [
   { code: 'EIO' },
   { code: 'ENOSPC', half: true },
@@ -126,7 +126,7 @@ describe('the cache', () => {
       env.remoteHost = ${JSON.stringify(env.remoteHost)};
       const options = { cache_dir: ${JSON.stringify(folder)} };
       await ${isLong ? "pipeline('feature-extraction'," : 'AutoTokenizer.from_pretrained('} ${JSON.stringify(id)}, options);`;
-    for (let n = 2, reached = true; reached; n += isLong ? 1 : 17) {
+    for (let n = 2, reached = true; reached; n += isLong ? 1 : 31) {
       emptied();
       const { signal, error } = await inChild(['--input-type=module', '-e', program], { folder, killAt: n });
       expect(error).toBe('');

@@ -129,8 +129,8 @@ export class Faults {
 }
 
 /** Runs with n = 1, 2, .. (or every step-th of them) until the work makes fewer than n calls. Gives how many calls it makes, or a few more. */
-export async function everyCall(run: (n: number) => Promise<boolean>, step = 1): Promise<number> {
-  let n = 1;
+export async function everyCall(run: (n: number) => Promise<boolean>, step = 1, first = 1): Promise<number> {
+  let n = first;
   while (await run(n)) n += step;
   if (n === 1) throw new Error('no call was seen: was node:fs imported before the faults?');
   return n - 1;
