@@ -4,6 +4,7 @@ import { describe, InputError, ModelFormatError, UnsupportedError } from '../cor
 import { readOptions } from '../core/options.js';
 import type { TensorBase } from '../core/tensor_base.js';
 import { readFields, readJson, type NamedBytes } from './model_files.js';
+import { Pattern, PatternLimit } from './pattern.js';
 import { isFloat, readSafetensors, toFloats, type StoredTensor } from './safetensors.js';
 import { checkSealed, saveSealed } from './sealed.js';
 import { sha256Of } from './sha256.js';
@@ -103,17 +104,22 @@ function checkConfig(config: Json): void {
   }
 }
 
-function toRegExp(field: string, pattern: string): RegExp {
-  try {
-    return new RegExp(`^(?:${pattern})`);
-  } catch (cause) {
-    const expected = 'a regular expression that JavaScript has too';
-    throw new UnsupportedError(`${kAdapterConfig}: ${field}: expected ${expected}, found '${pattern}'`, { cause });
-  }
+/** What is made once of the fields of each configuration, for all modules. */
+const made = new WeakMap<Json, { patterns: Map<string, Pattern>; names: Map<string, Set<string>>; limit: PatternLimit }>();
+
+function madeOf(config: Json) {
+  const own = made.get(config) ?? { patterns: new Map(), names: new Map(), limit: new PatternLimit() };
+  made.set(config, own);
+  return own;
 }
 
-/** Python's re.fullmatch. */
-const fullMatch = (field: string, pattern: string, text: string) => toRegExp(field, `(?:${pattern})$`).test(text);
+/** A regular expression of a field. */
+function patternOf(config: Json, field: string, source: string): Pattern {
+  const { patterns, limit } = madeOf(config);
+  const pattern = patterns.get(source) ?? new Pattern(source, `${kAdapterConfig}: ${field}`, limit);
+  patterns.set(source, pattern);
+  return pattern;
+}
 
 function strings(config: Json, field: string): readonly string[] {
   const value = config[field] ?? [];
@@ -124,8 +130,13 @@ function strings(config: Json, field: string): readonly string[] {
 
 /** Whether a field, a list of modules or an expression, names a module. */
 function names(config: Json, field: string, module: string): boolean {
-  if (typeof config[field] === 'string') return fullMatch(field, config[field] as string, module);
-  return strings(config, field).some((name) => module === name || module.endsWith(`.${name}`));
+  if (typeof config[field] === 'string') return patternOf(config, field, config[field] as string).isFullMatch(module);
+  const { names: sets } = madeOf(config);
+  const set = sets.get(field) ?? new Set(strings(config, field));
+  sets.set(field, set);
+  for (let rest = module; ; rest = rest.slice(rest.indexOf('.') + 1)) {
+    if (set.has(rest) || !rest.includes('.')) return set.has(rest);
+  }
 }
 
 /** PEFT's check_target_module_exists. */
@@ -139,14 +150,16 @@ function isTarget(config: Json, module: string): boolean {
   if (layers.length === 0) return true;
   const patterns = strings(config, 'layers_pattern');
   const places = patterns.length > 0 ? patterns.map((each) => `.*\\.${each}\\.(\\d+)\\.`) : ['.*\\.[^.]*\\.(\\d+)\\.'];
-  const found = places.map((place) => toRegExp('layers_pattern', place).exec(module)).find((match) => match !== null);
-  return found !== undefined && layers.includes(Number(found?.[1]));
+  const found = places
+    .map((place) => patternOf(config, 'layers_pattern', place).match(module))
+    .find((match) => match !== undefined);
+  return found !== undefined && layers.includes(Number(found.group));
 }
 
 /** The value of a pattern for a module, else the field's. */
 function numberFor(config: Json, module: string, field: 'r' | 'lora_alpha', patternField: string): number {
   const pattern = (config[patternField] ?? {}) as Record<string, unknown>;
-  const key = Object.keys(pattern).find((each) => fullMatch(patternField, `(?:.*\\.)?(?:${each})`, module));
+  const key = Object.keys(pattern).find((each) => patternOf(config, patternField, `(?:.*\\.)?(?:${each})`).isFullMatch(module));
   const value = key === undefined ? (config[field] ?? 8) : pattern[key];
   const least = field === 'r' ? 1 : -Infinity;
   if (typeof value === 'number' && Number.isFinite(value) && value >= least) return value;
