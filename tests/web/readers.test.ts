@@ -40,6 +40,15 @@ const kCases: Record<string, () => unknown> = {
       { added_tokens: [null] },
       { post_processor: { type: 'Sequence' } },
       { pre_tokenizer: 3 },
+      {
+        normalizer: {
+          type: 'BertNormalizer',
+          clean_text: true,
+          handle_chinese_chars: true,
+          strip_accents: { content: [] },
+          lowercase: true,
+        },
+      },
     ].map(
       (change) => [`a tokenizer that is packed with ${JSON.stringify(change)}`, () => packModel(tinyFiles({ 'tokenizer.json': edited('tokenizer.json', change) }), { dtype: 'q8' })], // prettier-ignore
     ),

@@ -1,5 +1,5 @@
 // Writes GGUF: the header (https://github.com/ggml-org/ggml, docs/gguf.md), and the blocks of quantized rows (ggml-quants.c).
-import { UnsupportedError } from '../core/errors.js';
+import { describe, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { floatToHalf } from '../core/half.js';
 
 const kAlignment = 32;
@@ -97,6 +97,19 @@ class Writer {
   }
 }
 
+/** Values come from a model's configuration, which may have anything in their place. */
+function checkValue(key: string, value: unknown): asserts value is GgufValue {
+  const isText = (each: unknown) => typeof each === 'string' || each instanceof Uint8Array;
+  const isWhole = (each: unknown) => Number.isInteger(each) && Number(each) >= 0 && Number(each) < 2 ** 32;
+  const isList = Array.isArray(value) && (value.every(isText) || value.every((each) => typeof each === 'boolean'));
+  const isFloat = typeof value === 'object' && value !== null && Number.isFinite((value as { f32?: unknown }).f32);
+  if (isText(value) || typeof value === 'boolean' || isWhole(value) || ArrayBuffer.isView(value) || isList || isFloat) return;
+  const found = typeof value === 'object' && value !== null && 'f32' in value ? value.f32 : value;
+  throw new ModelFormatError(
+    `${key} of the packed file: expected a text, a number or a boolean in the model's files, found ${describe(found)}`,
+  );
+}
+
 /** What comes before the tensors' bytes, which follow in this order, each padded. */
 export function ggufHeader(
   metadata: readonly (readonly [key: string, value: GgufValue])[],
@@ -108,6 +121,7 @@ export function ggufHeader(
   out.number(tensors.length, 8);
   out.number(metadata.length, 8);
   for (const [key, value] of metadata) {
+    checkValue(key, value);
     out.text(key);
     out.value(value);
   }
