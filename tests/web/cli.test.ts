@@ -267,6 +267,16 @@ describe('wattn', () => {
       [['embed', '--model', tiny], 'the\n{"txt": 1}\n', /standard input, line 2: expected a JSON object with a string "text"/],
       [['embed', '--model', tiny], '{"text": "cut', /standard input, line 1: expected JSON/],
       [['embed', '--model', tiny, '--input', 'json'], 'the\n', /line 1: expected JSON/],
+      [
+        ['embed', '--model', tiny],
+        `{"text":"a","x":${'['.repeat(100_000)}${']'.repeat(100_000)}}\n`,
+        /line 1: expected JSON, found too deep/,
+      ],
+      [
+        ['run', '--task', 'fill-mask', '--model', tiny, '--options', `{"x":${'['.repeat(20_000)}${']'.repeat(20_000)}}`, 'a'],
+        undefined,
+        /--options: expected a JSON object/,
+      ],
       [['embed', '--model', tiny, '--input', 'xml'], 'the\n', /--input: expected auto or text or json, found 'xml'/],
       [['tokenize', '--model', tiny, '--offsets', 'bytes', 'the'], undefined, /--offsets: expected utf16 or codepoint/],
       [['inspect', '--model', tiny, 'text'], undefined, /expected options only, found 'text'/],

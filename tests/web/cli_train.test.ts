@@ -273,6 +273,11 @@ describe('wattn train', () => {
       /--data: \S+a\.jsonl, line 3: expected a string as 'label', found undefined/,
     );
     await refused('b.jsonl', `${good}{"text":`, /b\.jsonl, line 2: expected JSON, found/);
+    await refused(
+      'i.jsonl',
+      `${good}{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
+      /i\.jsonl, line 2: expected JSON, found too deep/,
+    );
     await refused('c.jsonl', `${good}["b"]`, /c\.jsonl, line 2: expected a JSON object, found an array/);
     await refused(
       'h.jsonl',

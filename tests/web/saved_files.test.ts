@@ -91,6 +91,16 @@ describe('damage', () => {
     await expectError(run({}, flipped(whole.state, 8 * 3000)), 'ModelFormatError', /resume_from_checkpoint: .*SHA-256 .* damaged/);
   });
 
+  it('of a state that is 100,000 levels deep is refused', async () => {
+    const deep = new TextEncoder().encode(`{"options":${'['.repeat(100_000)}${']'.repeat(100_000)}}`);
+    const tensors = { state: new Tensor('float32', [0], [1]), steps: new Tensor('int32', [1, 2], [2]) };
+    const state = await saveSealed(
+      { ...tensors, made_of: new Tensor('uint8', deep, [deep.length]) },
+      { wattn_training_state: '2' },
+    );
+    await expectError(readState(state, 'state'), 'ModelFormatError', /other text than JSON as 'made_of'/);
+  });
+
   it('of an adapter is refused, whichever file has it', async () => {
     const names = ['adapter_config.json', 'adapter_model.safetensors'];
     for (const name of names) {

@@ -2,6 +2,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseJson } from '../core/json.js';
 import { unknownOption } from '../core/options.js';
 import { InputError, type LoadOptions, type ProgressInfo } from '../entries/index.js';
 import { isHubId } from '../source/model_source.js';
@@ -377,7 +378,7 @@ export function required(values: Values, name: string, what: string): string {
 export function jsonOptions(values: Values): Record<string, unknown> {
   const json = text(values, 'options') ?? '{}';
   try {
-    const value: unknown = JSON.parse(json);
+    const value: unknown = parseJson(json);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {
     // reported below

@@ -1,6 +1,7 @@
 // Reads texts and writes lines as a stream: memory holds only the texts in work.
 import { createReadStream } from 'node:fs';
 import { choice, type Values } from './args.js';
+import { parseJson } from '../core/json.js';
 import { floatText } from '../core/texts.js';
 import { InputError } from '../entries/index.js';
 
@@ -18,7 +19,7 @@ const kMostTexts = 256;
 function fromJson(line: string, place: string): Item {
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = parseJson(line);
   } catch (error) {
     throw new InputError(`${place}: expected JSON, found ${(error as Error).message}`);
   }
@@ -31,7 +32,7 @@ function fromJson(line: string, place: string): Item {
 function isJsonString(line: string): boolean {
   if (!/^\s*".*"\s*$/.test(line)) return false;
   try {
-    return typeof JSON.parse(line) === 'string';
+    return typeof parseJson(line) === 'string';
   } catch {
     return false;
   }

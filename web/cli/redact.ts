@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { choice, computeOptions, flag, given, list, modelOf, number, text, type Values } from './args.js';
 import { answerAll, items, write } from './lines.js';
 import { writeOut } from './output.js';
+import { parseJson } from '../core/json.js';
 import { InputError, pipeline, redact as redactTexts, restore, type RedactOptions } from '../entries/index.js';
 
 async function readMap(file: string, needed: boolean): Promise<Record<string, string>> {
@@ -12,7 +13,7 @@ async function readMap(file: string, needed: boolean): Promise<Record<string, st
   });
   if (!bytes) return {};
   try {
-    const map: unknown = JSON.parse(bytes.toString());
+    const map: unknown = parseJson(bytes.toString());
     if (typeof map === 'object' && map !== null && !Array.isArray(map)) return map as Record<string, string>;
   } catch {
     // reported below

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { describe, InputError } from '../core/errors.js';
+import { parseJson } from '../core/json.js';
 
 /** A file is one string, which has fewer than 2^29 characters. */
 const kMostBytes = 2 ** 29 - 64;
@@ -91,7 +92,7 @@ function fromJsonLines(text: string, labels: Labels, name: string): PlacedRow[] 
     const place = `${name}, line ${i + 1}`;
     let row: unknown;
     try {
-      row = JSON.parse(line);
+      row = parseJson(line);
     } catch (error) {
       throw new InputError(`${place}: expected JSON, found ${(error as Error).message}`);
     }

@@ -2,6 +2,7 @@
 // readers of the format ignore, and the hash of all bytes after it. Before it are constants and the length of the header, which must fit
 // the places of the tensors.
 import { ModelFormatError } from '../core/errors.js';
+import { parseJson } from '../core/json.js';
 import type { TensorBase } from '../core/tensor_base.js';
 import { platform } from './platform.js';
 import { headerBytes, kPrefixBytes, save_safetensors } from './safetensors.js';
@@ -38,7 +39,7 @@ export async function checkSealed(bytes: Uint8Array, file: string): Promise<Reco
   if (found !== expected) throw damaged(file, expected, found);
   const header = text(bytes, kPrefixBytes, kPrefixBytes + headerBytes(bytes, bytes.length, file));
   try {
-    return (JSON.parse(header) as { __metadata__: Record<string, unknown> }).__metadata__;
+    return (parseJson(header) as { __metadata__: Record<string, unknown> }).__metadata__;
   } catch (cause) {
     throw new ModelFormatError(`${file}: expected a header of JSON, found other text: it is damaged`, { cause });
   }

@@ -1,6 +1,7 @@
 // The state of a run, as bytes: a safetensors file with its own hash. What it is made of says of which rows, options and model it is, so that
 // another run does not go on from it.
 import { ModelFormatError, UnsupportedError } from '../core/errors.js';
+import { parseJson } from '../core/json.js';
 import { Tensor } from '../core/tensor.js';
 import { loadTensors } from '../source/safetensors.js';
 import { checkSealed, saveSealed } from '../source/sealed.js';
@@ -70,7 +71,7 @@ export async function readState(bytes: Uint8Array, where: string): Promise<Stopp
   };
   let madeOf: MadeOf;
   try {
-    madeOf = JSON.parse(new TextDecoder().decode(take<Uint8Array>('made_of', 'uint8'))) as MadeOf;
+    madeOf = parseJson(new TextDecoder().decode(take<Uint8Array>('made_of', 'uint8'))) as MadeOf;
   } catch (cause) {
     throw cause instanceof ModelFormatError ? cause : wrong("other text than JSON as 'made_of'");
   }
