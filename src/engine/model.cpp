@@ -15,7 +15,7 @@ constexpr std::uint64_t kMostLogitBytes = 1ull << 30;
 std::uint64_t Model::weight_bytes() const {
   std::uint64_t adapters = 0;
   for (const auto& adapter : adapters_) adapters += adapter ? adapter->bytes() : 0;
-  return transformer_.weight_bytes() + (decoder_ ? decoder_->weight_bytes() : 0) + module_weights_.used() +
+  return transformer_.weight_bytes() + (decoder_ ? decoder_->weight_bytes() : 0) + module_memory_.used() +
          (head_ ? head_->weight_bytes() : 0) + (span_head_ ? span_head_->weight_bytes() : 0) + adapters;
 }
 
@@ -59,7 +59,7 @@ Result<const float*> Model::run(const Batch& batch, Taps* taps) {
   return static_cast<const float*>(hidden);
 }
 
-void Model::run_modules(const float* pooled, std::int64_t count, std::vector<float>& out) {
+void Model::run_modules(const float* pooled, std::int64_t count, std::vector<float>& out, std::vector<std::vector<float>>* inputs) {
   const ThreadTeam::Awake awake(team_);
   const Compute compute{kernels(), team_};
   const std::int64_t in = sentence_.modules.empty() ? 0 : sentence_.modules.front().in;
@@ -67,6 +67,7 @@ void Model::run_modules(const float* pooled, std::int64_t count, std::vector<flo
   for (std::size_t i = 0; i < modules_.size(); ++i) {
     const SentenceModule& module = sentence_.modules[i];
     const ModuleWeights& weights = modules_[i];
+    if (inputs) inputs->push_back(out);
     if (module.kind == SentenceModule::Kind::kLayerNorm) layer_norm(compute, weights.norm, out.data(), nullptr, count, out.data());
     if (module.kind == SentenceModule::Kind::kNormalize) {
       constexpr float kEpsilon = 1e-12f;  // torch.nn.functional.normalize's

@@ -124,7 +124,15 @@ class Model {
   // run.
   Result<const float*> run(const Batch& batch, Taps* taps);
   // The repository's modules over pooled vectors, [count, sentence().modules.front().in]. out: [count, modules.back().out].
-  void run_modules(const float* pooled, std::int64_t count, std::vector<float>& out);
+  // inputs: what each module has read; null: not wanted.
+  void run_modules(const float* pooled, std::int64_t count, std::vector<float>& out,
+                   std::vector<std::vector<float>>* inputs = nullptr);
+  struct ModuleWeights {
+    Linear dense;
+    Linear residual;
+    LayerNorm norm;
+  };
+  std::span<const ModuleWeights> module_weights() const { return modules_; }
   // Runs the head over rows [count, hidden] of the last stack's output. Appends [count, head()->labels()] to logits; an InputError
   // when they become too many.
   Result<void> run_head(const float* rows, std::int64_t count, std::vector<float>& logits);
@@ -163,12 +171,7 @@ class Model {
   SentenceConfig sentence_;
   SpecialIds special_ids_;
   std::shared_ptr<const RetrievalParts> retrieval_;
-  struct ModuleWeights {
-    Linear dense;
-    Linear residual;
-    LayerNorm norm;
-  };
-  Arena module_weights_;
+  Arena module_memory_;
   std::vector<ModuleWeights> modules_;  // of each of sentence_.modules, what it has
   const Arch* arch_ = nullptr;
   std::int64_t max_length_ = 0;

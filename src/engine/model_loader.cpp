@@ -360,8 +360,8 @@ Result<void> ModelLoader::begin_modules() {
   take(measure);
   auto weights = Arena::with_zeros(measure.used(), "weights of modules");
   if (!weights.ok()) return weights.error();
-  model.module_weights_ = std::move(weights).value();
-  take(model.module_weights_);
+  model.module_memory_ = std::move(weights).value();
+  take(model.module_memory_);
   // A GGUF file includes the modules' tensors.
   for (const SentenceModule& module : modules) {
     if (!module.path.empty() && !weight_files_.front().ends_with(".gguf"))

@@ -39,10 +39,6 @@ Result<void> Trainer::prepare() {
   const Transformer& transformer = model_.transformer();
   if (transformer.weight_type() != WeightType::kF32) return input_error("training: expected a model loaded with dtype 'f32'");
   if (transformer.config().is_static()) return unsupported_error("training: expected a model with layers, found static embeddings");
-  if (!model_.sentence().modules.empty()) {
-    return unsupported_error(
-        "training: a sentence-transformers model with modules between pooling and Normalize cannot be trained yet");
-  }
   if (model_.decoder() && !model_.has_lm_head()) {
     return unsupported_error("training: an encoder-decoder is trained with task 'text2text-generation'");
   }

@@ -9,6 +9,7 @@
 #include "pass/run.h"
 #include "tasks/head_logits.h"
 #include "tasks/train.h"
+#include "tasks/train_modules.h"
 
 namespace wattn {
 namespace {
@@ -146,17 +147,26 @@ Result<double> Trainer::sentence_loss(const TrainRows& rows, const Batch& batch,
   const std::span<const PoolingMode> pooling = sentence.pooling.empty() ? std::span<const PoolingMode>(kMean) : sentence.pooling;
   const Kernels& kernels = model_.kernels();
   const std::int64_t hidden = model_.transformer().config().hidden_size, count = batch.batch();
-  const std::int64_t width = hidden * static_cast<std::int64_t>(pooling.size());
+  const std::int64_t pooled_width = hidden * static_cast<std::int64_t>(pooling.size());
   const auto start = [&](std::int64_t i) { return batch.seq_start[size_of(i)] * hidden; };
-  std::vector<float> vectors(size_of(count * width)), d_vectors(vectors.size()), lengths(size_of(count), 1.0f);
+  std::vector<float> vectors(size_of(count * pooled_width)), lengths(size_of(count), 1.0f);
   for (std::int64_t i = 0; i < count; ++i) {
+    pool(kernels, pooling, states + start(i), batch.length(i), hidden, 0, vectors.data() + i * pooled_width);
+  }
+  std::vector<std::vector<float>> inputs;
+  if (!sentence.modules.empty()) {
+    if (sentence.modules.front().in != pooled_width) return input_error("pooling: expected the width that the modules read");
+    const std::vector<float> pooled = std::move(vectors);
+    model_.run_modules(pooled.data(), count, vectors, &inputs);
+  }
+  const std::int64_t width = std::ssize(vectors) / std::max<std::int64_t>(count, 1);
+  for (std::int64_t i = 0; sentence.normalize && i < count; ++i) {
     float* vector = vectors.data() + i * width;
-    pool(kernels, pooling, states + start(i), batch.length(i), hidden, 0, vector);
-    if (!sentence.normalize) continue;
     const float length = std::max(std::sqrt(kernels.dot(vector, vector, width)), kLeastLength);
     for (std::int64_t k = 0; k < width; ++k) vector[k] /= length;
     lengths[size_of(i)] = length;
   }
+  std::vector<float> d_vectors(vectors.size());
   const auto loss = loss_of(rows, vectors, d_vectors);
   if (!loss.ok()) return loss;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -164,7 +174,11 @@ Result<double> Trainer::sentence_loss(const TrainRows& rows, const Batch& batch,
     float* d = d_vectors.data() + i * width;
     const float along = sentence.normalize ? kernels.dot(vector, d, width) : 0.0f;
     for (std::int64_t k = 0; k < width; ++k) d[k] = share * (d[k] - along * vector[k]) / lengths[size_of(i)];
-    pool_backward(kernels, pooling, states + start(i), batch.length(i), hidden, 0, d, d_states + start(i));
+  }
+  if (auto done = modules_backward(model_, inputs, count, d_vectors); !done.ok()) return done.error();
+  for (std::int64_t i = 0; i < count; ++i) {
+    pool_backward(kernels, pooling, states + start(i), batch.length(i), hidden, 0, d_vectors.data() + i * pooled_width,
+                  d_states + start(i));
   }
   return loss;
 }

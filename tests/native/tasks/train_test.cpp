@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 #include "native/support/goldens.h"
 #include "native/support/models.h"
 #include "tasks/embed.h"
+#include "tasks/train_modules.h"
 
 namespace wattn {
 namespace {
@@ -146,6 +148,53 @@ TEST(Trainer, LearnsLanguage) {
         EXPECT_TRUE(file.contains(canonical_weight_name(model->arch(), tensor.name, false))) << tensor.name;
       }
     }
+  }
+}
+
+// Dense with and without a residual, LayerNorm and Normalize, by differences.
+TEST(Trainer, LearnsThroughModules) {
+  std::vector<std::string> folders{"embedders/sentence-t5/model", "embedders/embeddinggemma/model"};
+  for (const std::string& name : test::case_names("sentence/modules/")) folders.push_back("sentence/modules/" + name);
+  for (const std::string& folder : folders) {
+    SCOPED_TRACE(folder);
+    // Some have the modules alone, of bert-tiny.
+    const std::string own = golden(folder + "/"), base = golden("bert-tiny/model/");
+    const bool is_whole = test::has_file(own + "config.json");
+    std::vector<NamedFile> files = test::small_files(is_whole ? own : base);
+    if (!is_whole)
+      std::erase_if(files, [](const NamedFile& file) { return file.name == "modules.json" || file.name.starts_with("1_"); });
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(own)) {
+      const std::string name = std::filesystem::relative(entry.path(), own).generic_string();
+      if (!is_whole && name.ends_with(".json") && name != "expected.json") files.push_back({name, test::read_file(own + name)});
+    }
+    auto loaded = test::load_with(
+        files, [&](const std::string& name) { return test::read_file((test::has_file(own + name) ? own : base) + name); });
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+    const auto model = std::move(loaded).value();
+    ASSERT_FALSE(model->sentence().modules.empty());
+    const std::int64_t in = model->sentence().modules.front().in, count = 3;
+    std::vector<float> pooled(static_cast<std::size_t>(count * in)), out;
+    for (std::size_t i = 0; i < pooled.size(); ++i) pooled[i] = static_cast<float>(i * 7 % 11) / 5 - 1;
+    std::vector<std::vector<float>> inputs;
+    model->run_modules(pooled.data(), count, out, &inputs);
+    std::vector<float> d(out.size());
+    for (std::size_t i = 0; i < d.size(); ++i) d[i] = static_cast<float>(i * 5 % 7) / 3 - 1;
+    const std::vector<float> d_out = d;
+    ASSERT_TRUE(modules_backward(*model, inputs, count, d).ok());
+    ASSERT_EQ(d.size(), pooled.size());
+    double squares = 0;
+    for (const float x : d) squares += static_cast<double>(x) * x;
+    ASSERT_GT(squares, 0);
+    const double step = 1e-2 / std::sqrt(squares);
+    const auto at = [&](double by) {
+      std::vector<float> moved(pooled), result;
+      for (std::size_t i = 0; i < moved.size(); ++i) moved[i] = static_cast<float>(pooled[i] + by * d[i]);
+      model->run_modules(moved.data(), count, result);
+      double sum = 0;
+      for (std::size_t i = 0; i < result.size(); ++i) sum += static_cast<double>(result[i]) * d_out[i];
+      return sum;
+    };
+    EXPECT_NEAR((at(step) - at(-step)) / (2 * step), squares, 0.01 * squares);
   }
 }
 
