@@ -222,7 +222,7 @@ export class Trainer {
    * Loads a model to be fine-tuned. It needs `wattn-full-simd.wasm` or `wattn-full-relaxed.wasm`, which only this and rare models load.
    * Weights are trained in float32, whatever the file has. `null`: the model in the package.
    *
-   * InputError: an option is unknown or wrong. Models with Dense modules cannot be trained yet: an UnsupportedError when it begins.
+   * InputError: an option is unknown or wrong.
    *
    *     const trainer = await Trainer.from_pretrained('sentence-transformers/all-MiniLM-L6-v2', { task: 'text-classification', worker: true });
    *     for await (const { step, max_steps, loss } of trainer.fit(rows)) console.log(step, max_steps, loss);
