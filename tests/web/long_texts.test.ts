@@ -2,6 +2,8 @@
 import { AutoTokenizer, Classifier, Index, nn, redact, Tensor, type Tokenizer } from 'wattn';
 import { readHtml, toDocument } from '../../web/cli/markup.js';
 import { Analyser } from '../../web/search/words.js';
+import { chunk } from '../../web/tasks/chunk.js';
+import { cutInSteps, cutText } from '../../web/tokenizer/chunk.js';
 import { tiny } from './support.js';
 
 /** Texts of about so many units, each of one shape. */
@@ -164,5 +166,74 @@ describe('very long texts', () => {
       tokenizer.decode(new Array<number>(300_000).fill(5)),
     );
     await tokenizer.dispose();
+  });
+});
+
+describe('a page', () => {
+  // What one call into WebAssembly is given, as no timer can tell on a busy machine what took long.
+  it.each([
+    ['one word', () => 'a'.repeat(2e6)],
+    ['marks', () => `a${'\u0301\u0327'.repeat(5e5)}`],
+    ['words', () => 'a river '.repeat(3e4)],
+    ['spaces', () => `a${' '.repeat(1e6)}a`],
+    ['characters beyond 16 bits', () => 'x\u{1f35e}'.repeat(4e5)],
+  ])('has pauses while a long text is cut beside its model: %s', async (_, text) => {
+    const tokenizer = await AutoTokenizer.from_pretrained(tiny);
+    const given: string[] = [];
+    const engine = {
+      files: [],
+      isOpen: true,
+      call: (run: (handle: unknown) => unknown) =>
+        run({
+          encode([part]: string[], _pairs: unknown, { add_special_tokens = true }) {
+            given.push(part as string);
+            const { offset_mapping } = tokenizer(part as string, {
+              add_special_tokens,
+              return_offsets_mapping: true,
+              return_tensor: false,
+            });
+            const offsets = Int32Array.from((offset_mapping as number[][]).flat());
+            return { code: 0, message: '', offsets, lengths: Int32Array.of(offsets.length / 2) };
+          },
+        }),
+    };
+    const made = text();
+    const [places] = await chunk.run(
+      engine as never,
+      [{ text: made, before: '' }],
+      { max_tokens: 64, overlap: 0 },
+      { first: 0, signal: undefined },
+    );
+    expect(Math.max(...given.map(({ length }) => length))).toBeLessThanOrEqual(1 << 15);
+    expect(given.filter((part) => /[\ud800-\udbff]$|^[\udc00-\udfff]/.test(part))).toEqual([]);
+    // All of the text is in a chunk, in its order.
+    let before = 0;
+    for (let i = 0; i < places!.length; i += 2) {
+      expect(made.slice(before, places![i]).trim()).toBe('');
+      before = places![i + 1]!;
+    }
+    expect(made.slice(before).trim()).toBe('');
+    await tokenizer.dispose();
+  });
+
+  it('cuts a text at the same places wherever its windows begin', () => {
+    const text = Array.from(
+      { length: 40_000 },
+      (_, i) => `w${i}${i % 7 === 0 ? '.\n\n' : i % 5 === 0 ? '\u3002\u300d' : '  '}`,
+    ).join('');
+    const cut = (shift: number) => {
+      const shifted = ' '.repeat(shift) + text;
+      const offsets = Int32Array.from([...shifted.matchAll(/w\d+/g)].flatMap(({ 0: word, index }) => [index, index + word.length]));
+      const count = (part: string) => 2 + (part.match(/w\d+/g)?.length ?? 0);
+      const steps = cutInSteps(shifted, { offsets, count }, { max_tokens: 20, overlap: 3 }, 1 << 15);
+      let [paused, end] = [0, steps.next()];
+      for (; !end.done; end = steps.next()) ++paused;
+      expect(paused).toBeGreaterThan(end.value.length);
+      expect(cutText(shifted, { offsets, count }, { max_tokens: 20, overlap: 3 })).toEqual(end.value);
+      return end.value.map(({ start, end: last }) => [start - shift, last - shift]);
+    };
+    const places = cut(0);
+    for (let shift = 1; shift < 8; ++shift) expect(cut(shift)).toEqual(places);
+    expect(places.length).toBeGreaterThan(2000);
   });
 });

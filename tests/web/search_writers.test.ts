@@ -16,7 +16,7 @@ const kWriters = 8;
 const kFewer = isLong ? 8 : 3; // where locks are waited for
 const kSeed = Number(process.env['WATTN_SEED'] ?? Date.now() % 1_000_000);
 /** Some writer goes on within this time, though a machine is busy: nobody waits long for a lock whose holder is gone. */
-const kPatienceMs = 30_000;
+const kPatienceMs = isLong ? 120_000 : 30_000;
 
 const kProgram = `
 const { Index } = await import(${JSON.stringify(join(root, 'dist/node.js'))});

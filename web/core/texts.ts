@@ -3,7 +3,7 @@ import { abortable } from './signal.js';
 import type { AbortSignalLike } from './types.js';
 
 /** The parts in one array of this realm's type. */
-export function concat<T extends Uint8Array | Float32Array>(Type: new (size: number) => T, parts: readonly T[]): T {
+export function concat<T extends Uint8Array | Int32Array | Float32Array>(Type: new (size: number) => T, parts: readonly T[]): T {
   const [first] = parts;
   if (parts.length === 1 && first instanceof Type) return first;
   const out = new Type(parts.reduce((sum, part) => sum + part.length, 0));

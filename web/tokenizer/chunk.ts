@@ -23,22 +23,33 @@ interface Break {
   level: Level;
 }
 
-function findBreaks(text: string): Break[] {
+/** Characters that are read between two pauses. */
+const kWindow = 1 << 16;
+
+function breakAt(text: string, end: number, found: string): Break {
+  if (/\S/.test(found)) return { end: end + found.length, next: end + found.length, level: Level.Sentence };
+  const sentence = /[.!?\u2026\u3002\uff01\uff1f]["'\u201d\u2019\u00bb)\]\u300d\u300f]*$/.test(
+    text.slice(Math.max(0, end - 8), end),
+  );
+  const lines = found.split(/\r\n|[\n\r\u2028]/).length - 1;
+  const level =
+    lines > 1 || found.includes('\u2029') ? Level.Paragraph : sentence ? Level.Sentence : lines ? Level.Line : Level.Word;
+  return { end, next: end + found.length, level };
+}
+
+/** A window at a time. What ends with a window may go on behind it, and is read again from its beginning. */
+function* findBreaks(text: string): Generator<undefined, Break[]> {
   const breaks: Break[] = [];
-  for (const match of text.matchAll(/\s+|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\u2019\uff09]*(?!\s)/g)) {
-    const [found] = match;
-    const end = match.index;
-    if (/\S/.test(found)) {
-      breaks.push({ end: end + found.length, next: end + found.length, level: Level.Sentence });
-      continue;
+  for (let at = 0, width = kWindow; at < text.length;) {
+    const window = text.slice(at, at + width);
+    let read = window.length;
+    for (const { 0: found, index } of window.matchAll(/\s+|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\u2019\uff09]*(?!\s)/g)) {
+      if (index + found.length === window.length && at + window.length < text.length) read = index;
+      else breaks.push(breakAt(text, at + index, found));
     }
-    const sentence = /[.!?\u2026\u3002\uff01\uff1f]["'\u201d\u2019\u00bb)\]\u300d\u300f]*$/.test(
-      text.slice(Math.max(0, end - 8), end),
-    );
-    const lines = found.split(/\r\n|[\n\r\u2028]/).length - 1;
-    const level =
-      lines > 1 || found.includes('\u2029') ? Level.Paragraph : sentence ? Level.Sentence : lines ? Level.Line : Level.Word;
-    breaks.push({ end, next: end + found.length, level });
+    width = read > 0 ? kWindow : 2 * width;
+    at += read;
+    yield;
   }
   return breaks;
 }
@@ -54,17 +65,23 @@ function firstIndex(length: number, reached: (index: number) => boolean): number
   return low;
 }
 
+interface Limits {
+  max_tokens: number;
+  overlap: number;
+  /** Characters of a chunk. */
+  most: number;
+}
+
 class Cutter {
-  private readonly breaks: Break[];
   private readonly tokens: number;
 
   constructor(
     private readonly text: string,
     private readonly counter: Counter,
-    private readonly options: { max_tokens: number; overlap: number },
+    private readonly options: Limits,
     private readonly room: number,
+    private readonly breaks: readonly Break[],
   ) {
-    this.breaks = findBreaks(text);
     this.tokens = counter.offsets.length / 2;
   }
 
@@ -74,6 +91,10 @@ class Cutter {
   /** The first token that begins at or after an offset. */
   private tokenAt(place: number): number {
     return firstIndex(this.tokens, (token) => this.begin(token) >= place);
+  }
+  /** A place, or the one before it if a character would be cut in two. */
+  private characterEnd(place: number): number {
+    return (this.text.codePointAt(place - 1) as number) > 0xffff ? place - 1 : place;
   }
   private skipSpace(place: number): number {
     const space = /\s*/y;
@@ -99,8 +120,10 @@ class Cutter {
     const first = this.tokenAt(start);
     for (let room = this.room; room > 0;) {
       const last = first + room >= this.tokens;
-      const most = last ? text.length : this.begin(first + room);
-      const end = start + text.slice(start, last ? most : this.bestEnd(start, least, most)).trimEnd().length;
+      const furthest = last ? text.length : this.begin(first + room);
+      const most = this.options.most < furthest - start ? this.characterEnd(start + this.options.most) : furthest;
+      const isRest = last && most === furthest;
+      const end = start + text.slice(start, isRest ? most : this.bestEnd(start, least, most)).trimEnd().length;
       if (end <= least) return undefined;
       const tokens = counter.count(text.slice(start, end));
       if (tokens <= this.options.max_tokens) return { text: text.slice(start, end), start, end, tokens };
@@ -129,10 +152,11 @@ class Cutter {
     return next > chunk.start && next < chunk.end ? next : behind;
   }
 
-  chunks(): Chunk[] {
+  *chunks(): Generator<undefined, Chunk[]> {
     const out: Chunk[] = [];
     const end = this.text.trimEnd().length;
     for (let start = this.skipSpace(0), least = start; least < end;) {
+      yield;
       let chunk = this.cut(start, least);
       if (!chunk && start < least) {
         start = least = this.skipSpace(least); // no new text fits after the overlap
@@ -148,7 +172,8 @@ class Cutter {
   }
 }
 
-export function cutText(text: string, counter: Counter, options: ChunkOptions): Chunk[] {
+/** Chunks, in steps that take little time but for those of the counter. most: characters of a chunk. */
+export function* cutInSteps(text: string, counter: Counter, options: ChunkOptions, most = Infinity): Generator<undefined, Chunk[]> {
   const { max_tokens, overlap = 0 } = options;
   const special = counter.count('');
   const room = max_tokens - special;
@@ -157,5 +182,13 @@ export function cutText(text: string, counter: Counter, options: ChunkOptions): 
   }
   if (overlap >= room)
     throw new InputError(`chunk: option 'overlap': expected less than the ${room} tokens of a chunk, found ${overlap}`);
-  return new Cutter(text, counter, { max_tokens, overlap }, room).chunks();
+  return yield* new Cutter(text, counter, { max_tokens, overlap, most }, room, yield* findBreaks(text)).chunks();
+}
+
+export function cutText(text: string, counter: Counter, options: ChunkOptions): Chunk[] {
+  const steps = cutInSteps(text, counter, options);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
 }
