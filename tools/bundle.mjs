@@ -61,15 +61,6 @@ const ownFiles = (kind) => ({
   },
 });
 
-/**
- * Node's files must find each other on disk, even after a bundler built a server from them (Next.js). So their URLs must not have the form that
- * bundlers recognise, because bundlers copy such files and replace the URL by one for a page.
- */
-const besideNode = {
-  banner: { js: 'const __wattn_url = import.meta.url.trim();' }, // bundlers would inline a constant
-  define: { 'import.meta.url': '__wattn_url' },
-};
-
 /** For Jest, which cannot require() an ES module, as Node can since 20.19. It serves all entries. */
 const commonJs = {
   format: 'cjs',
@@ -78,6 +69,9 @@ const commonJs = {
   define: { 'import.meta.url': '__wattn_url' },
   inject: [join(root, 'web/host/cjs_globals.ts')],
 };
+
+/** Workers are modules wherever a bundle's folder is that they are copied to. */
+const nodeScript = { outExtension: { '.js': '.mjs' } };
 
 /** Emscripten's glue drops U+FEFF at the beginning of a string as a byte order mark. It may be a part of a text. */
 const keepByteOrderMarks = {
@@ -133,41 +127,14 @@ const bundles = [
     node: true,
     plugins: [nodeBeside],
   },
-  { entries: { node_worker: 'worker' }, node: true, inWorker: true },
-  { entries: { node_train_worker: 'train_worker' }, node: true, inWorker: true, plugins: [ownFiles('full')] },
-  { entries: { node_thread: 'thread' }, node: true },
+  { entries: { 'wattn-worker': 'worker' }, node: true, inWorker: true, own: nodeScript },
+  { entries: { 'wattn-train-worker': 'train_worker' }, node: true, inWorker: true, plugins: [ownFiles('full')], own: nodeScript },
+  { entries: { 'wattn-thread': 'thread' }, node: true, own: nodeScript },
   { entries: { tokenizer_entry_node: 'tokenizer_entry' }, node: true, split: true, plugins: [ownFiles('tokenizer')] },
   { entries: { inline_node: 'index' }, node: true, inline: true },
   { entries: { node: 'node_cjs' }, node: true, own: commonJs },
   { entries: { cli: '../cli/cli' }, node: true, plugins: [libraryBeside] },
 ];
-
-/**
- * What Node's files read beside them. Tools that copy what a server needs (@vercel/nft, in Nuxt, Vercel and Next's standalone output) find files only
- * where a call of fs names them, so each entry ends with a function that does and that nobody calls.
- */
-const kBesideNode = [
-  ...['simd', 'relaxed', 'full-simd', 'full-relaxed', 'tokenizer', 'nn', 'search'].map((name) => `wattn-${name}.wasm`),
-  'wattn-default.gguf',
-  'node_worker.js',
-  'node_train_worker.js',
-  'node_thread.js',
-];
-const named = (folder) => kBesideNode.map((file) => `__wattn_exists(__wattn_join(${folder}, '${file}'))`).join(', ');
-const tracedFiles = (isCjs) =>
-  isCjs
-    ? `{
-  const { existsSync: __wattn_exists } = require('node:fs');
-  const { join: __wattn_join } = require('node:path');
-  const __wattn_files = () => [${named('__dirname')}];
-}
-`
-    : `import { existsSync as __wattn_exists } from 'node:fs';
-import { dirname as __wattn_dirname, join as __wattn_join } from 'node:path';
-import { fileURLToPath as __wattn_path } from 'node:url';
-const __wattn_folder = __wattn_dirname(__wattn_path(import.meta.url));
-const __wattn_files = () => [${named('__wattn_folder')}];
-`;
 
 const kImport = /\bimport\s*(?:\{([^}]*)\}\s*from\s*)?"\.\/([\w.-]+)";/g;
 const kExport = /\bexport\{([^}]*)\};?\s*$/;
@@ -230,7 +197,7 @@ async function joinChunks(files, entry, how) {
 async function bundle(memoryFlags) {
   for (const { entries, node = false, inline = false, inWorker = false, split = false, plugins = [], own = {} } of bundles) {
     const how = node ? { minifySyntax: true } : { minify: true }; // Node prints the line of an error that nobody catches
-    const { define = {}, inject = [], ...others } = { ...(node && besideNode), ...own };
+    const { define = {}, inject = [], ...others } = { ...own };
     const names = Object.entries(entries);
     const { outputFiles } = await build({
       entryPoints: Object.fromEntries(names.map(([out, name]) => [out, join(root, 'web/entries', `${name}.ts`)])),
@@ -260,11 +227,7 @@ async function bundle(memoryFlags) {
     });
     const files = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
     for (const group of kGroups) if (group in entries) await joinChunks(files, `${group}.js`, how);
-    const isCjs = own === commonJs;
-    for (const [file, text] of files) {
-      const isEntry = node && !inWorker && !('cli' in entries) && names.some(([out]) => file === `${out}${isCjs ? '.cjs' : '.js'}`);
-      writeFileSync(join(dist, file), isEntry ? text + tracedFiles(isCjs) : text);
-    }
+    for (const [file, text] of files) writeFileSync(join(dist, file), text);
   }
   chmodSync(join(dist, 'cli.js'), 0o755);
 }
@@ -371,8 +334,8 @@ mkdirSync(dist);
 const memoryFlags = {
   simd: copyUnshared('wattn.wasm', 'wattn-simd.wasm'),
   relaxed: copyUnshared('relaxed/wattn.wasm', 'wattn-relaxed.wasm'),
-  full_simd: copyUnshared('full/wattn.wasm', 'wattn-full-simd.wasm'),
-  full_relaxed: copyUnshared('full/relaxed/wattn.wasm', 'wattn-full-relaxed.wasm'),
+  'full-simd': copyUnshared('full/wattn.wasm', 'wattn-full-simd.wasm'),
+  'full-relaxed': copyUnshared('full/relaxed/wattn.wasm', 'wattn-full-relaxed.wasm'),
 };
 copyUnshared('wattn-tokenizer.wasm');
 copyFileSync(join(root, 'models/default/wattn-default.gguf'), join(dist, 'wattn-default.gguf'));

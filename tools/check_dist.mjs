@@ -168,7 +168,7 @@ for (const file of ['index.js', 'worker.js']) {
     if (!form.test(all)) errors.push(`dist/${file} lost new Worker(new URL('./${script}.js', import.meta.url), ..)`);
   }
 }
-for (const file of ['worker.js', 'node_worker.js'])
+for (const file of ['worker.js', 'wattn-worker.mjs'])
   if (read(file).includes(`./${file}`)) errors.push(`dist/${file} names itself, a circle on which Turbopack never ends`);
 if (read('tokenizer_entry.js').includes('new Worker')) errors.push('dist/tokenizer_entry.js starts workers');
 for (const error of errors) console.error(error);

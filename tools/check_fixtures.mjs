@@ -4,10 +4,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { blocksOf } from './docs/examples.mjs';
-import { checklist, checkPage, inPage, install, kInlinePolicy, model, pack, same } from './lib/consumers.mjs';
+import { checklist, checkPage, inPage, install, kInlinePolicy, model, moveAway, pack, same } from './lib/consumers.mjs';
 import { fail, root, run } from './lib/shell.mjs';
 import { findChromium } from './setup.mjs';
 
@@ -59,6 +59,56 @@ async function nextApp() {
       if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
     }
   }
+}
+
+/** Programs for Node out of bundlers, moved away. webpack and @vercel/nft copy wattn's files, Rollup does not. */
+function serverBundlers() {
+  const folder = install(packing, 'server-bundlers', { shared: 'moved', network: true });
+  for (const program of ['main.js', 'main.cjs']) {
+    const out = join(folder, `webpack-${extname(program).slice(1)}`);
+    const webpack = run(bin(folder, 'webpack'), ['--entry', `./${program}`, '--mode', 'production', '--target', 'node', '-o', out, '--output-filename', 'main.cjs', '--output-chunk-filename', '[id].cjs'], { cwd: folder }); // prettier-ignore
+    if (/warning/i.test(webpack)) throw new Error(`webpack: ${webpack}`);
+    run(process.execPath, ['trace.js', program, `nft-${extname(program).slice(1)}`], { cwd: folder });
+  }
+  run(bin(folder, 'rollup'), ['--config', '--failAfterWarnings'], { cwd: folder });
+  const whole = ['webpack-js/main.cjs', 'webpack-cjs/main.cjs', 'nft-js/main.js', 'nft-cjs/main.cjs'];
+  const bare = ['rollup-es/main.mjs', 'rollup-cjs/main.cjs'];
+  const away = moveAway(packing, folder, [...whole, ...bare]);
+  for (const program of whole) same(away.run(program).output, away.expected, program);
+  for (const program of bare) same(away.run(program, true).output, away.expected, program);
+}
+
+/** What Next's Docker recipe copies, with the project gone. webpack's needs serverExternalPackages, as Next leaves its .wasm files out. */
+async function nextStandalone() {
+  const folder = install(packing, 'next-standalone', { shared: 'moved', network: true });
+  const ways = { turbopack: [], 'turbopack-external': [], 'webpack-external': ['--webpack'] };
+  for (const [DIST, args] of Object.entries(ways)) {
+    const env = { ...process.env, NEXT_TELEMETRY_DISABLED: '1', DIST, EXTERNAL: DIST.endsWith('external') ? '1' : '' };
+    const said = run(bin(folder, 'next'), ['build', ...args], { cwd: folder, env });
+    if (/warn/i.test(said)) throw new Error(`next build (${DIST}): ${said}`);
+  }
+  const { away, expected } = moveAway(packing, folder, Object.keys(ways).map((way) => `${way}/standalone/server.js`)); // prettier-ignore
+  for (const way of Object.keys(ways)) {
+    const port = await freePort();
+    const env = { ...process.env, PORT: String(port), HOSTNAME: '127.0.0.1' };
+    const server = spawn(process.execPath, ['server.js'], { cwd: join(away, way, 'standalone'), env, stdio: 'ignore' });
+    try {
+      same(JSON.parse(await firstResponse(server, `http://127.0.0.1:${port}/answers`)), JSON.parse(expected), way);
+    } finally {
+      server.kill();
+      if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
+    }
+  }
+}
+
+/** The body of the first response of a server that starts. */
+async function firstResponse(server, url) {
+  while (server.exitCode === null) {
+    const response = await fetch(url).catch(() => undefined);
+    if (response) return response.text();
+    await setTimeout(50);
+  }
+  throw new Error(`the server ended with exit code ${server.exitCode}`);
 }
 
 /** A port that nobody listens on. */
@@ -173,6 +223,8 @@ const fixtures = {
   webpack: webpackPage,
   rollup: rollupPage,
   next: nextApp,
+  'next-standalone': nextStandalone,
+  'server-bundlers': serverBundlers,
   sveltekit: frameworkApp('sveltekit', 'static'),
   nuxt: frameworkApp('nuxt', 'public'),
   astro: frameworkApp('astro', 'public'),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { build as esbuild } from 'esbuild';
 import { build, createServer } from 'vite';
 import { blocksOf, kOrder, moduleOf } from './docs/examples.mjs';
-import { checklist, checkPage, inPage, install, kInlinePolicy, model, pack, same } from './lib/consumers.mjs';
+import { checklist, checkPage, inPage, install, kInlinePolicy, model, moveAway, pack, same } from './lib/consumers.mjs';
 import { root, run } from './lib/shell.mjs';
 
 const packing = pack();
@@ -138,6 +138,29 @@ async function esbuildPage(expected) {
   await checkPage(folder, expected, kInlinePolicy);
 }
 
+const kEndings = { esm: 'mjs', cjs: 'cjs' };
+
+/** Programs for Node out of bundlers that copy no files: they say which, and run with these beside them. */
+async function bundlesForNode() {
+  const folder = install(packing, 'moved');
+  const entryPoints = [join(folder, 'main.js')];
+  for (const [format, ending] of Object.entries(kEndings)) {
+    const outfile = join(folder, `esbuild-${format}/main.${ending}`);
+    const logs = { logLevel: 'error', logOverride: { 'empty-import-meta': 'silent' } };
+    await esbuild({ entryPoints, bundle: true, platform: 'node', format, outfile, ...logs });
+    const output = { format, entryFileNames: `main.${ending}`, chunkFileNames: `[name].${ending}` };
+    const how = { ssr: 'main.js', outDir: `vite-${format}`, rollupOptions: { output } };
+    await build({ root: folder, logLevel: 'error', ssr: { noExternal: true }, build: how });
+  }
+  const programs = ['esbuild', 'vite'].flatMap((tool) => Object.entries(kEndings).map((each) => `${tool}-${each[0]}/main.${each[1]}`)); // prettier-ignore
+  const { expected, run: runAway } = moveAway(packing, folder, programs);
+  for (const program of programs) {
+    const refused = runAway(program).output;
+    if (!/UnsupportedError: wattn-default.gguf: found neither beside .*: copy node_modules/.test(refused)) throw new Error(`${program} without wattn's files said ${refused}`); // prettier-ignore
+    same(runAway(program, true).output, expected, program);
+  }
+}
+
 const { check, end } = checklist();
 await check('contents', checkContents);
 const vector = await check('node-esm', nodeProgram);
@@ -148,6 +171,7 @@ await check('typescript-strict', strictTypes);
 await check('plain-page', () => checkPage(install(packing, 'plain-page'), vector));
 await check('vite-page built', () => viteBuild(vector));
 await check('vite-page in development', () => viteDev(vector));
+await check('bundles for Node, moved', bundlesForNode);
 await check('esbuild-page', () => esbuildPage(vector));
 packing.remove();
 process.exit(end());

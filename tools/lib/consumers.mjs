@@ -2,9 +2,9 @@
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { extname, join } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
 import { chromium } from 'playwright-core';
-import { root, run } from './shell.mjs';
+import { capture, root, run } from './shell.mjs';
 
 export const model = join(root, 'tests/goldens/bert-tiny/model');
 
@@ -39,6 +39,29 @@ export function install({ work, tarball }, name, { shared, network = false, from
   cpSync(join(root, from, name), folder, { recursive: true });
   run('npm', ['install', ...(network ? [] : ['--offline']), '--no-audit', '--no-fund', tarball], { cwd: folder });
   return folder;
+}
+
+/**
+ * Moves what a project built for Node to another folder, and removes the project with its node_modules: so it is where it is deployed. programs: paths in
+ * the project, each in a folder of its own, which is moved whole. expected: what main.js printed before. `run` starts one; copied: with wattn's files beside.
+ */
+export function moveAway({ work }, project, programs) {
+  const expected = run(process.execPath, ['main.js'], { cwd: project });
+  const { vector, worker, threads, index } = JSON.parse(expected);
+  if (worker !== vector || threads !== 2 || index !== 'bread') throw new Error(`before it is bundled, main.js prints ${expected}`);
+  const files = join(work, 'wattn-files');
+  cpSync(join(project, 'node_modules/wattn/dist'), files, { recursive: true, filter: (path) => path.endsWith('dist') || basename(path).startsWith('wattn-') }); // prettier-ignore
+  const away = join(work, 'away', basename(project));
+  for (const program of programs) cpSync(join(project, dirname(program)), join(away, dirname(program)), { recursive: true });
+  rmSync(project, { recursive: true });
+  return {
+    expected,
+    away,
+    run(program, copied = false) {
+      if (copied) cpSync(files, join(away, dirname(program)), { recursive: true });
+      return capture(process.execPath, [join(away, program)], { cwd: work });
+    },
+  };
 }
 
 /** Serves a folder under a strict Content-Security-Policy; the tiny model is under /model/. */

@@ -16,7 +16,7 @@ const files: WasmFiles<NnSeam> = {
   choose: () =>
     __WATTN_INLINE__
       ? { kind: 'simd', bytes: () => unpack(nn) }
-      : { kind: 'simd', url: () => new URL('./wattn-nn.wasm', import.meta.url) },
+      : { kind: 'simd', file: 'nn', url: () => new URL('./wattn-nn.wasm', import.meta.url) },
 };
 
 /** A separate instance: training releases it, with all its memory, when it ends. given: where the file is, from now on. */

@@ -51,7 +51,7 @@ const files: WasmFiles<SearchSeam> = {
   choose: () =>
     __WATTN_INLINE__
       ? { kind: 'simd', bytes: () => unpack(search) }
-      : { kind: 'simd', url: () => new URL('./wattn-search.wasm', import.meta.url) },
+      : { kind: 'simd', file: 'search', url: () => new URL('./wattn-search.wasm', import.meta.url) },
 };
 
 /** A separate instance with memory of its own. given: where the file is, from now on. */

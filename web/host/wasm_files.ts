@@ -26,6 +26,6 @@ export const fullFiles: WasmFiles<SeamModule> | undefined = __WATTN_INLINE__
       createModule,
       choose: () =>
         hasRelaxedSimd()
-          ? { kind: 'relaxed', flag: 'full_relaxed', url: () => new URL('./wattn-full-relaxed.wasm', import.meta.url) }
-          : { kind: 'simd', flag: 'full_simd', url: () => new URL('./wattn-full-simd.wasm', import.meta.url) },
+          ? { kind: 'relaxed', flag: 'full-relaxed', url: () => new URL('./wattn-full-relaxed.wasm', import.meta.url) }
+          : { kind: 'simd', flag: 'full-simd', url: () => new URL('./wattn-full-simd.wasm', import.meta.url) },
     };

@@ -16,5 +16,8 @@ const notInside = (): never => {
 // Bundlers recognise exactly this form of URL and include the file.
 export const wasmFiles: WasmFiles<SeamModule> = {
   createModule,
-  choose: () => (__WATTN_INLINE__ ? notInside() : { kind: 'simd', url: () => new URL('./wattn-tokenizer.wasm', import.meta.url) }),
+  choose: () =>
+    __WATTN_INLINE__
+      ? notInside()
+      : { kind: 'simd', file: 'tokenizer', url: () => new URL('./wattn-tokenizer.wasm', import.meta.url) },
 };

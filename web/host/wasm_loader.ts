@@ -10,7 +10,7 @@ import type { Env, WasmKind } from '../core/types.js';
 declare const __WATTN_BUILD_ID__: string;
 /** Set by tools/bundle.mjs: the offset of the byte in each .wasm file that marks its memory as shared. */
 declare const __WATTN_MEMORY_FLAG__: MemoryFlags;
-type MemoryFlags = Record<'simd' | 'relaxed' | 'full_simd' | 'full_relaxed', number>;
+type MemoryFlags = Record<'simd' | 'relaxed' | 'full-simd' | 'full-relaxed', number>;
 
 // One function () -> v128: i32.const 0, i8x16.splat, i8x16.popcnt.
 const kSimdProbe = [
@@ -22,11 +22,19 @@ interface Module {
   build_id(): string;
 }
 
+/** A file beside the script, wattn-<file>.wasm. file, flag: `kind` if absent. */
+interface OwnFile {
+  kind: WasmKind;
+  url: () => URL;
+  flag?: keyof MemoryFlags;
+  file?: string;
+}
+
 /** .wasm files of one kind and their glue code: wasm_files.ts, wasm_files_tokenizer.ts, nn_host.ts. */
 export interface WasmFiles<Seam extends Module = Module> {
   createModule: (settings: object) => Promise<Seam>;
   /** The best .wasm file for this engine. */
-  choose(): { kind: WasmKind; url: () => URL; flag?: keyof MemoryFlags } | { kind: WasmKind; bytes: () => Promise<Uint8Array> };
+  choose(): OwnFile | { kind: WasmKind; bytes: () => Promise<Uint8Array> };
   /** The caller's replacement. Undefined: `env.wasm` for the entry's own files, none for others. */
   given?: Env['wasm'];
 }
@@ -111,14 +119,6 @@ async function compileUrl(url: URL, flagAt?: number): Promise<WebAssembly.Module
   return compile(new Uint8Array(await response.arrayBuffer()), `${type}, `);
 }
 
-function ownUrl(url: () => URL): URL {
-  try {
-    return url();
-  } catch (cause) {
-    throw new UnsupportedError("wasm: cannot locate the .wasm files from this script's URL; set env.wasm.url", { cause });
-  }
-}
-
 /** What to compile. Equal choices have equal keys. A file given by the caller is used unchanged, without shared memory. */
 function chooseFile(
   of: WasmFiles,
@@ -155,14 +155,14 @@ function chooseFile(
   }
   const inside = of.choose();
   const { kind } = inside;
-  const { flag = kind as 'simd' } = inside as { flag?: keyof MemoryFlags };
+  const { flag = kind as 'simd', file = flag } = inside as OwnFile;
   const flagAt = shared ? __WATTN_MEMORY_FLAG__[flag] : undefined;
   if ('bytes' in inside) {
     const from = 'the WebAssembly embedded in wattn/inline';
     const compile = async () => compileBytes(await inside.bytes(), from, '', flagAt);
     return { key: `inline ${shared}`, kind, from, shared, compile };
   }
-  const own = ownUrl(inside.url);
+  const own = platform.ownFile(`wattn-${file}.wasm`, inside.url);
   return { key: `${own.href} ${shared}`, kind, from: own.href, shared, compile: () => compileUrl(own, flagAt) };
 }
 

@@ -1,16 +1,27 @@
 // Node's worker threads, used instead of workers.ts.
 import { availableParallelism } from 'node:os';
-import { parentPort, Worker, type Transferable } from 'node:worker_threads';
+// webpack knows this name of the module, and not node:worker_threads.
+import { parentPort, Worker, type Transferable } from 'worker_threads';
+import { leadsToFile, ownFile } from '../source/package_files_node.js';
 import type { WorkerHandle, WorkerKind, WorkerPort, Workers } from './worker_port.js';
 
 /** See workers.ts. */
 declare const __WATTN_IN_WORKER__: boolean;
 
-// Options of the process, such as --input-type, must not apply to the worker.
+/**
+ * A worker whose script `literal` names in the form that bundlers recognise, or, where nothing was copied for that form, found by its name. What was
+ * copied is seen by another file: to ask for the script itself would make a bundler copy it twice.
+ */
+export function ownWorker(file: string, literal: () => Worker): Worker {
+  if (leadsToFile(() => new URL('./wattn-search.wasm', import.meta.url))) return literal();
+  return Reflect.construct(Worker, [ownFile(file), { execArgv: [] }]) as Worker; // in no form that bundlers recognise
+}
+
+// Options of the process, such as --input-type, must not apply to the worker. Bundlers include the files of this form.
 const makeWorker = (kind: WorkerKind) =>
   kind === 'thread' || __WATTN_IN_WORKER__
-    ? new Worker(new URL('./node_thread.js', import.meta.url), { execArgv: [] })
-    : new Worker(new URL('./node_worker.js', import.meta.url), { execArgv: [] });
+    ? ownWorker('wattn-thread.mjs', () => new Worker(new URL('./wattn-thread.mjs', import.meta.url), { execArgv: [] }))
+    : ownWorker('wattn-worker.mjs', () => new Worker(new URL('./wattn-worker.mjs', import.meta.url), { execArgv: [] }));
 
 /** The starter's side of a worker that `make` makes. */
 export function handleOf(make: () => Worker): WorkerHandle {

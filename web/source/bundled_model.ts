@@ -2,7 +2,8 @@ import { InputError } from '../core/errors.js';
 import { platform } from './platform.js';
 
 /** The model in the package. Bundlers recognise exactly this form of URL and include the file. */
-export const bundledModel = (): URL => new URL('./wattn-default.gguf', import.meta.url);
+export const bundledModel = (): URL =>
+  platform.ownFile('wattn-default.gguf', () => new URL('./wattn-default.gguf', import.meta.url));
 
 const textOf = (model: unknown) =>
   typeof model === 'string' ? model : ((model as { href?: unknown } | null | undefined)?.href ?? '');

@@ -46,6 +46,13 @@ export const platform: Platform = {
     if (base === undefined) throw new UnsupportedError(`'${place}' is relative to a page, and there is no page: pass a URL`);
     return urlSource(new URL(place, base), place, local, access);
   },
+  ownFile(file, url) {
+    try {
+      return url();
+    } catch (cause) {
+      throw new UnsupportedError(`cannot locate ${file} from this script's URL; name a model and set env.wasm`, { cause });
+    }
+  },
   installed: (file) => readable(() => import.meta.resolve(file)), // by the page's import map
   store: (name = 'wattn') => (typeof readable(() => globalThis.caches) === 'object' ? browserStore(name) : undefined),
   base: () => globalThis.document?.baseURI ?? globalThis.location?.href,

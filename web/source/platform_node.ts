@@ -1,7 +1,6 @@
 // The platform of Node, used instead of platform.ts: models in directories, and wattn's own files from disk.
 import { statSync, type Stats } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat, writeFile, type FileHandle } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -10,6 +9,7 @@ import { InputError, NetworkError } from '../core/errors.js';
 import { nearby } from './fetch_source.js';
 import { insideModel } from './inside.js';
 import { codeOf, isStale, tryLockFile } from './lock_file.js';
+import { builtin, fromInstalled, installed, ownFile } from './package_files_node.js';
 import type { ModelSource, PieceStore, Platform } from './source.js';
 import { syncPath } from './sync_path.js';
 
@@ -111,7 +111,7 @@ function defaultCacheFolder(): string {
   return join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'wattn');
 }
 
-const nodeCrypto = () => createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto'); // loaded lazily: it takes 5 ms
+const nodeCrypto = () => builtin('node:crypto') as typeof import('node:crypto'); // loaded lazily: it takes 5 ms
 
 /** A part that is being written, or whose writer ended while it was. */
 const kUnfinished = /\.\d+\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -199,18 +199,10 @@ export const platform: Platform = {
     statSync(name, { throwIfNoEntry: false })?.isDirectory()
       ? `; there is a folder of this name, too: write './${name}' to load it`
       : '',
-  installed(file) {
-    for (const from of [join(process.cwd(), 'program.js'), import.meta.url]) {
-      try {
-        return pathToFileURL(createRequire(from).resolve(file)).href;
-      } catch {
-        // Not found from here.
-      }
-    }
-    return undefined;
-  },
+  ownFile,
+  installed,
   // An optional peer dependency, named so that bundlers do not try to resolve it.
-  jinja: () => createRequire(import.meta.url)(['@huggingface', 'jinja'].join('/')),
+  jinja: () => fromInstalled(['@huggingface', 'jinja'].join('/')),
   store: (folder) => folderStore(folder ?? defaultCacheFolder()),
   async writeFiles(folder, files) {
     try {

@@ -55,6 +55,8 @@ export interface Platform {
   openPlace(place: string, local: boolean, access: Access): ModelSource;
   /** Reads a file: URL; undefined if such URLs are fetched like others. */
   readFileUrl?(url: URL): Promise<Uint8Array>;
+  /** The URL of a file of the package, which url() makes in the one form that bundlers recognise. */
+  ownFile(file: string, url: () => URL): URL;
   /** The store of downloads; undefined if nothing can be stored. name: see `Env.cacheDir`. */
   store(name: string | undefined): PieceStore | undefined;
   /** The token of the user's environment for this hub; undefined: none. */
