@@ -2,7 +2,7 @@
 // Needs the wasm build (npm run build does it first).
 import { build } from 'esbuild';
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { fail, must, root } from './lib/shell.mjs';
 
@@ -42,6 +42,27 @@ const libraryBeside = beside({ 'entries/index.js': 'node.js', 'entries/train_ent
 /** index passes on the exports of two files beside it (web/entries/page.ts, api.ts), and the entries for other libraries import index. */
 const pageBeside = beside({ 'page.js': 'chunk-page.js', 'api.js': 'chunk-api.js', 'index.js': 'index.js' });
 const nodeBeside = beside({ 'index.js': 'node.js' });
+
+/**
+ * The classes of errors are those of the first copy of wattn in a realm (web/core/shared.ts). They are exported as classes, for their types; so the bundler
+ * puts this between them and those who import them.
+ */
+const sharedErrors = {
+  name: 'shared-errors',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /\/errors\.js$/ }, ({ path, resolveDir }) => ({
+      path: relative(root, join(resolveDir, path.replace(/js$/, 'ts'))), // it is named in a comment
+      namespace: 'shared',
+    }));
+    onLoad({ filter: /./, namespace: 'shared' }, ({ path }) => {
+      const names = [...readFileSync(join(root, path), 'utf8').matchAll(/^export (?:class|const|function) (\w+)/gm)].map(([, name]) => name);
+      const contents = `import * as own from './errors.ts';
+import { shared } from './shared.js';
+export const [${names.join(', ')}] = (shared.errors ??= [${names.map((name) => `own.${name}`).join(', ')}]);`;
+      return { contents, resolveDir: dirname(join(root, path)), loader: 'ts' };
+    });
+  },
+};
 
 /** In bundles for Node, `x_node.ts` replaces `x.ts`. */
 const nodeModules = {
@@ -221,7 +242,7 @@ async function bundle(memoryFlags) {
         ...define,
       },
       inject: [join(root, 'web/host/shared_array_buffer.ts'), ...inject],
-      plugins: [keepByteOrderMarks, ...(inline ? [inlineFiles] : []), ...(node ? [nodeModules] : []), ...plugins],
+      plugins: [keepByteOrderMarks, ...(inWorker || 'thread' in entries ? [] : [sharedErrors]), ...(inline ? [inlineFiles] : []), ...(node ? [nodeModules] : []), ...plugins],
       logLevel: 'warning',
       ...others,
     });

@@ -118,7 +118,8 @@ export async function inPage(url, read) {
 }
 
 export const same = (found, expected, what) => {
-  if (JSON.stringify(found) !== JSON.stringify(expected)) throw new Error(`${what} and Node give different bits: ${found}`);
+  if (JSON.stringify(found) !== JSON.stringify(expected))
+    throw new Error(`${what} and Node give different bits: ${JSON.stringify(found)}, not ${JSON.stringify(expected)}`);
 };
 
 /** The page of a folder, which puts the vector of one text into `answer`. */

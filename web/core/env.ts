@@ -1,9 +1,10 @@
+import { shared } from './shared.js';
 import type { Env } from './types.js';
 
 declare const __WATTN_VERSION__: string; // of package.json
 
 /** Global settings, read whenever something is loaded. */
-export const env: Env = {
+export const env: Env = (shared.env ??= {
   remoteHost: 'https://huggingface.co',
   remotePathTemplate: '{model}/resolve/{revision}/',
   resolveOriginal: false,
@@ -24,4 +25,4 @@ export const env: Env = {
   useCustomCache: false,
   customCache: undefined,
   backends: { onnx: { wasm: {} } },
-};
+});

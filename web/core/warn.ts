@@ -1,8 +1,9 @@
 import { env } from './env.js';
+import { shared } from './shared.js';
 
 // The only warnings on the console: settings that other libraries have and that do nothing here.
 const kWarning = 30;
-const told = new Set<string>();
+const told = (shared.told ??= new Set());
 
 /** Writes a warning, once for each text. */
 export function warnOnce(text: string): void {

@@ -8,7 +8,7 @@ import { readOptions } from '../core/options.js';
 import { InputError, ModelFormatError, NetworkError, UnsupportedError } from '../core/errors.js';
 import { isWhole, kPieceBytes, lockKey, readEntry, readPiece, writeEntry, Writer, type Entry } from './cache_entries.js';
 import { htmlError, hubSource, looksLikeHtml, type RangeSource } from './fetch_source.js';
-import type { ModelSource, OpenFile, PieceStore } from './source.js';
+import type { ModelSource, OpenFile, PieceStore, Platform } from './source.js';
 import { platform } from './platform.js';
 import { accessOf } from './access.js';
 import { abortError, onAbort } from '../core/signal.js';
@@ -43,6 +43,7 @@ class CachedSource implements ModelSource {
     private readonly source: RangeSource,
     private readonly store: PieceStore,
     private readonly offline: boolean,
+    private readonly copied?: ReturnType<NonNullable<Platform['pythonCopy']>>,
   ) {}
 
   others(id: string): ModelSource[] {
@@ -63,7 +64,9 @@ class CachedSource implements ModelSource {
   async size(file: string, signal: AbortSignalLike): Promise<number | undefined> {
     const entry = await readEntry(this.store, this.place(file));
     if (entry && isWhole(entry) && !this.doubted.has(file)) return entry.size;
-    return this.offline ? undefined : this.source.size(file, signal as AbortSignal);
+    const copied = await this.copied?.(file, signal as AbortSignal);
+    if (this.offline || copied !== undefined) return copied?.size;
+    return this.source.size(file, signal as AbortSignal);
   }
 
   async accepted(): Promise<void> {
@@ -131,6 +134,8 @@ class CachedSource implements ModelSource {
       const anew = this.doubted.has(file) ? await this.openAnew(file, before.entry as Entry, signal) : undefined;
       return anew ? anew.open : before.whole;
     }
+    const copied = await this.copied?.(file, signal);
+    if (copied !== undefined) return copied ?? undefined;
     if (this.offline) return this.absent(file, before.entry);
     const release = await lockKey(this.store, key, signal);
     onAbort(signal, release);
@@ -211,7 +216,7 @@ class CachedSource implements ModelSource {
   private absent(file: string, entry: Entry | undefined): undefined {
     if (entry?.missing) return undefined;
     throw new InputError(
-      `${file}: this file of '${this.name}' is not in the cache, and local_files_only (or env.allowRemoteModels = false) forbids the network`,
+      `${file}: this file of '${this.name}' is not in the cache, and local_files_only (or env.allowRemoteModels = false, HF_HUB_OFFLINE) forbids the network`,
     );
   }
 
@@ -320,9 +325,9 @@ const storeOf = (options: SourceOptions) =>
 export function cachedHubSource(id: string, options: SourceOptions, local: boolean): ModelSource {
   const source = hubSource(id, options, accessOf(options));
   const store = storeOf(options);
-  if (store) return new CachedSource(source, store, local);
+  if (store) return new CachedSource(source, store, local, platform.pythonCopy?.(id, options.revision ?? 'main', source, local));
   if (!local) return source;
-  const why = 'local_files_only (or env.allowRemoteModels = false) forbids the network';
+  const why = 'local_files_only (or env.allowRemoteModels = false, HF_HUB_OFFLINE) forbids the network';
   throw new InputError(`model: '${id}' is a hub id, and ${why}${platform.folderHint?.(id) ?? ''}`);
 }
 

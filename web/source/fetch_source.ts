@@ -36,7 +36,7 @@ export interface RangeSource extends ModelSource {
   /** from: the requested offset. The result's `from` is where its bytes begin: 0 from a server without range requests. */
   openFrom(file: string, from: number, signal: AbortSignal): Promise<RangedFile | undefined>;
   /** What the server says of a file without sending it; undefined: nothing that can be used. */
-  head(file: string, signal: AbortSignal): Promise<Pick<RangedFile, 'size' | 'etag'> | undefined>;
+  head(file: string, signal: AbortSignal): Promise<(Pick<RangedFile, 'size' | 'etag'> & { commit: string | null }) | undefined>;
 }
 
 interface RangedFile extends OpenFile {
@@ -149,7 +149,9 @@ function fetchSource(directory: URL, name: string, access: Access, page?: string
   };
   const head = async (file: string, signal: AbortSignal) => {
     const { response } = await ask(file, new Tries(signal, timeout), 'HEAD');
-    return response.ok && !isHtml(response) ? { size: sizeOf(response), etag: etagOf(response) } : undefined;
+    return response.ok && !isHtml(response)
+      ? { size: sizeOf(response), etag: etagOf(response), commit: response.headers.get('x-repo-commit') }
+      : undefined;
   };
   return {
     name,
@@ -179,7 +181,9 @@ export function urlSource(url: URL, name: string, local: boolean, access: Access
     throw new InputError(`model: expected the URL of a directory, found a ${url.protocol} URL; pass Files or a map of bytes`);
   }
   if (local && /^https?:$/.test(url.protocol)) {
-    throw new InputError(`model: '${name}' needs the network, which local_files_only (or env.allowRemoteModels = false) forbids`);
+    throw new InputError(
+      `model: '${name}' needs the network, which local_files_only (or env.allowRemoteModels = false, HF_HUB_OFFLINE) forbids`,
+    );
   }
   const others = (id: string) =>
     nearby(id).map((path) => {

@@ -4,9 +4,9 @@ import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat, writeFile, typ
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { env } from '../core/env.js';
 import { InputError, NetworkError } from '../core/errors.js';
 import { nearby } from './fetch_source.js';
+import { hubToken, pythonCopy } from './hub_settings_node.js';
 import { insideModel } from './inside.js';
 import { codeOf, isStale, tryLockFile } from './lock_file.js';
 import { builtin, fromInstalled, installed, ownFile } from './package_files_node.js';
@@ -14,9 +14,6 @@ import type { ModelSource, PieceStore, Platform } from './source.js';
 import { syncPath } from './sync_path.js';
 
 const kChunkBytes = 1 << 20;
-
-const kHub = env.remoteHost;
-env.remoteHost = process.env['HF_ENDPOINT'] || kHub;
 
 function pathOf(place: string): string {
   if (!/^file:/i.test(place)) return resolve(place);
@@ -193,8 +190,24 @@ export const platform: Platform = {
       throw new NetworkError(`wasm: cannot read ${fileURLToPath(url)}: ${codeOf(cause)}`, url.href, undefined, { cause });
     }
   },
-  // huggingface_hub's rule: the token belongs to HF_ENDPOINT. A hub that the program names instead (env.remoteHost) gets only the option `token`.
-  hubToken: (host) => (host === (process.env['HF_ENDPOINT'] || kHub) ? process.env['HF_TOKEN']?.trim() : undefined),
+  hubToken,
+  pythonCopy(id, revision, hub, offline) {
+    const copy = pythonCopy(id, revision);
+    if (!copy) return undefined;
+    const { commit, folder, isAbsent } = copy;
+    const files = directorySource(folder, id);
+    const ask = (signal: AbortSignal) =>
+      hub.head('config.json', signal).then(
+        (head) => head?.commit,
+        (error) => (error?.status === undefined ? commit : null), // no network: what Python has, as Python does
+      );
+    let current: string | Promise<string | null | undefined> | undefined = offline || revision === commit ? commit : undefined; // a commit never changes
+    return async (file, signal) => {
+      current ??= ask(signal as AbortSignal); // one request for all files
+      if ((await current) !== commit) return undefined;
+      return (await files.open(file, signal as AbortSignal)) ?? (offline || isAbsent(file) ? null : undefined);
+    };
+  },
   folderHint: (name) =>
     statSync(name, { throwIfNoEntry: false })?.isDirectory()
       ? `; there is a folder of this name, too: write './${name}' to load it`

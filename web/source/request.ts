@@ -13,7 +13,12 @@ const kMostRetryAfterMs = 60_000;
 /** Default of the option `timeout`. */
 const kTimeoutMs = 30_000;
 
-const messageOf = (error: unknown) => String((error as { message?: unknown })?.message ?? error);
+/** The message, and that of the innermost cause: Node's fetch says 'fetch failed', and hides in causes why. */
+function messageOf(error: any): string {
+  let inner = error;
+  while (inner?.cause) inner = inner.cause;
+  return [...new Set([error, inner].map((each) => String(each?.message || (each?.code ?? each))))].join(': ');
+}
 
 /** Whether a retry would fail as well: nothing listens, the host is unknown, or the network is down. */
 function isHopeless(error: unknown): boolean {
@@ -94,7 +99,8 @@ export async function request(what: string, url: string, init: RequestInit, trie
       scope.close();
       if (signal?.aborted) throw abortError(signal);
       if (!isHopeless(cause) && (await tries.again())) continue;
-      throw new NetworkError(`${what}: no response from ${url}: ${messageOf(cause)}`, url, undefined, { cause });
+      const hint = 'process' in globalThis ? (await import('./network_hint.js')).networkHint() : '';
+      throw new NetworkError(`${what}: no response from ${url}: ${messageOf(cause)}${hint}`, url, undefined, { cause });
     }
   }
 }

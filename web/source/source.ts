@@ -1,5 +1,7 @@
 // Interfaces: sources of model files, stores of downloads, and platforms (a page or Node).
 
+import type { AbortSignalLike } from '../core/types.js';
+
 /** An open file, which can be read once. */
 export interface OpenFile {
   /** Size in bytes; undefined if unknown. */
@@ -50,6 +52,14 @@ export interface PieceStore {
   settle?(): Promise<void>;
 }
 
+/** A hub's repository, asked without reading it. */
+export interface Hub {
+  head(file: string, signal: AbortSignal): Promise<{ commit: string | null } | undefined>;
+}
+
+/** A file that another program downloaded; null: the repository has none. undefined: it cannot be said. */
+export type CopiedFile = (file: string, signal: AbortSignalLike) => Promise<OpenFile | null | undefined>;
+
 export interface Platform {
   /** A local model: a path in Node, a URL relative to the page in a page. local: no network. */
   openPlace(place: string, local: boolean, access: Access): ModelSource;
@@ -61,6 +71,8 @@ export interface Platform {
   store(name: string | undefined): PieceStore | undefined;
   /** The token of the user's environment for this hub; undefined: none. */
   hubToken?(host: string): string | undefined;
+  /** What reads the repository from the cache of Python's huggingface_hub. undefined: it is not there. hub: to ask whether that is current. */
+  pythonCopy?(id: string, revision: string, hub: Hub, offline: boolean): CopiedFile | undefined;
   /** The end of a message for a folder that was written as a hub id; empty if there is no such folder. */
   folderHint?(name: string): string;
   /** The URL of a file of an installed package, `name/file`; undefined if it is not installed, or cannot be found from here. */

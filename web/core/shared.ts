@@ -1,0 +1,19 @@
+// What all copies of one version of wattn in a realm share. Each entry and each format (ES module, CommonJS, inline, tokenizer) is a bundle of its own,
+// and a program may load several: a setting must reach all of them, and `instanceof` must hold for the errors of any.
+import type { Env } from './types.js';
+
+declare const __WATTN_VERSION__: string; // of package.json
+
+interface Shared {
+  env?: Env;
+  /** The hub that the environment names, once its variables have been applied. */
+  endpoint?: string;
+  /** The texts of warnings that were written. */
+  told?: Set<string>;
+  /** The exports of errors.ts in their order; tools/bundle.mjs puts them here. */
+  errors?: unknown[];
+}
+
+const kKey = Symbol.for(`wattn@${__WATTN_VERSION__}`);
+
+export const shared: Shared = ((globalThis as Record<symbol, Shared>)[kKey] ??= {});
