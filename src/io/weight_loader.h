@@ -28,10 +28,13 @@ struct WeightSlot {
   bool adapted = false;     // adapters have it if the files lack it
   bool integers = false;    // I8, I32 and I64 are accepted too
   std::int64_t below = 0;   // values are whole numbers from 0 to below - 1; 0: any
-  // Where the values are in memory, for adapters (models/adapter.h). Row or value i is number (first + i) % of there.
+  // Where the values are in memory, for adapters (models/adapter.h). Row or value i is number (first + i) % of there, or that of
+  // place_of, if there is one.
   const void* layer = nullptr;  // the Linear of a matrix or of its bias
   float* values = nullptr;      // of a vector
   std::int64_t first = 0, of = 0;
+  std::function<std::int64_t(std::int64_t i)> place_of{};
+  std::int64_t place(std::int64_t i) const { return place_of ? place_of(i) : (first + i) % of; }
   // Takes a row of W8 blocks as they are, `into` that layer or table at row first + row. Empty, or false: write_row takes it
   // widened.
   bool (*write_blocks)(const void* into, std::int64_t row, const char* blocks) = nullptr;

@@ -16,7 +16,7 @@ bool Adapter::add(const WeightSlot& slot, const std::int32_t* sizes, const float
     const bool replaced = used.weight != layer.weight;
     if (columns != (replaced ? used.out : slot.shape[0])) return memory_.measuring();
     change.values = replaced ? used.bias : slot.values;
-    change.first = replaced ? 0 : slot.first;
+    change.first = replaced || slot.place_of ? 0 : slot.first;
     change.of = replaced ? columns : slot.of;
     change.size = columns;
     change.own = memory_.take<float>(columns);
@@ -24,7 +24,7 @@ bool Adapter::add(const WeightSlot& slot, const std::int32_t* sizes, const float
     change.instead = take_linear(memory_, *layer.kernels, layer.type, columns, rows, layer.bias != nullptr);
   } else {
     // All outputs if the rows are in another order.
-    const bool all = slot.first + rows > slot.of;
+    const bool all = slot.place_of || slot.first + rows > slot.of;
     change.first = all ? 0 : slot.first;
     change.shared = layer.weight == shared.weight;
     change.a = take_linear(memory_, *layer.kernels, WeightType::kF32, columns, rank, false);
@@ -32,11 +32,11 @@ bool Adapter::add(const WeightSlot& slot, const std::int32_t* sizes, const float
     lora_.rank = std::max(lora_.rank, rank);
   }
   if (memory_.measuring()) return true;
-  if (rows == 0) std::copy_n(values, columns, change.own);
+  for (std::int64_t i = 0; rows == 0 && i < columns; ++i) change.own[slot.place_of ? slot.place(i) : i] = values[i];
   for (std::int64_t k = 0; k < rank; ++k, values += columns) set_weight_row(change.a, k, values);
   for (std::int64_t i = 0; i < rows; ++i) {
-    if (rank > 0) set_weight_row(change.b, (slot.first + i) % slot.of - change.first, values + i * rank);
-    if (rank == 0) set_weight_row(change.instead, i, values + i * columns);
+    if (rank > 0) set_weight_row(change.b, slot.place(i) - change.first, values + i * rank);
+    if (rank == 0) set_weight_row(change.instead, slot.place_of ? slot.place(i) : i, values + i * columns);
   }
   if (change.instead.bias && rows == layer.out) std::copy_n(layer.bias, rows, change.instead.bias);
   lora_.changes.push_back(change);

@@ -223,10 +223,10 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
   if (names.heads_in_turn) {
     const std::int64_t head = config_.head_size();
     const std::size_t before = list.slots.size();
+    const auto place_of = [=](std::int64_t row) { return row / head % 3 * queries + row / (3 * head) * head + row % head; };
     list.permuted_linear(named(names.query_key_value), layer.qkv, config_.qkv_width(), biases.qkv && !names.query_bias, true,
-                         [=](std::int64_t row) { return row / head % 3 * queries + row / (3 * head) * head + row % head; });
-    // Adapters know rows that are shifted, not these.
-    for (std::size_t slot = before; slot < list.slots.size(); ++slot) list.slots[slot].layer = nullptr;
+                         place_of);
+    for (std::size_t slot = before; slot < list.slots.size(); ++slot) list.slots[slot].place_of = place_of;
     if (names.query_bias) list.vector(named(names.query_bias), layer.qkv.bias, queries);
     if (names.value_bias) list.vector(named(names.value_bias), layer.qkv.bias + queries + keys, keys);
   } else if (names.query_key_value) {

@@ -62,10 +62,10 @@ class Differentiator {
     for (const PlanId id : wanted_.known) is_there_[static_cast<std::size_t>(id)] = true;
     for (const PlanId id : wanted_.again) ensure(id);
     if (wanted_.result >= 0) backward();
-    out_.layout = lay_out(accesses(), extents(true));
+    out_.layout = lay_out(accesses(), extents(true), true);
     if (wanted_.result >= 0 && wanted_.of_result == Place::kStream && overlaps()) {
       out_.copies_back = wanted_.input;
-      out_.layout = lay_out(accesses(), extents(false));
+      out_.layout = lay_out(accesses(), extents(false), true);
     }
     return std::move(out_);
   }

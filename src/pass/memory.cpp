@@ -9,7 +9,8 @@ namespace {
 
 class Planner {
  public:
-  Planner(std::span<const Access> accesses, std::span<const Extent> extents) : accesses_(accesses), extents_(extents) {
+  Planner(std::span<const Access> accesses, std::span<const Extent> extents, bool fills_gaps)
+      : accesses_(accesses), extents_(extents), fills_gaps_(fills_gaps) {
     assert(extents.size() <= kMostValues && accesses.size() <= kMostSteps);
     out_.values = static_cast<int>(extents.size());
   }
@@ -19,7 +20,7 @@ class Planner {
     for (int i = 0; i < count(); ++i) join(i);
     for (int i = 0; i < count(); ++i) place(i);
     for (int i = 0; i < count(); ++i) {
-      const std::uint64_t bytes = at(i).scratch, offset = end_of_live(i, i);
+      const std::uint64_t bytes = at(i).scratch, offset = place_for(bytes, i, i);
       out_.scratch[static_cast<std::size_t>(i)] = {offset, bytes};
       out_.bytes = std::max(out_.bytes, offset + bytes);
     }
@@ -78,24 +79,33 @@ class Planner {
       if (own.first >= 0) continue;  // it is added to
       own.first = static_cast<std::int8_t>(i);
       if (own.place != Place::kArena) continue;
-      own.offset = end_of_live(own.first, own.last);
-      own.bytes = extent(out).bytes;
+      const std::uint64_t bytes = extent(out).bytes;
+      own.offset = place_for(bytes, own.first, own.last);
+      own.bytes = bytes;
+      out_.bytes = std::max(out_.bytes, own.offset + bytes);
     }
   }
 
-  // Behind everything in the arena that is needed at one of these instructions. No gap is filled: what fits into one for some sizes
-  // may not fit for smaller ones.
-  std::uint64_t end_of_live(int first, int last) const {
-    std::uint64_t end = 0;
-    for (int v = 0; v < out_.values; ++v) {
-      const Layout::Home& other = out_.homes[static_cast<std::size_t>(v)];
-      if (other.bytes > 0 && other.first <= last && other.last >= first) end = std::max(end, other.offset + other.bytes);
+  // Beside everything in the arena that is needed at one of these instructions: behind all of it, or in the first gap.
+  std::uint64_t place_for(std::uint64_t bytes, int first, int last) const {
+    const auto is_needed = [&](const Layout::Home& other) { return other.bytes > 0 && other.first <= last && other.last >= first; };
+    std::uint64_t offset = 0;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int v = 0; v < out_.values; ++v) {
+        const Layout::Home& other = out_.homes[static_cast<std::size_t>(v)];
+        const bool overlaps = !fills_gaps_ || offset + bytes > other.offset;
+        if (!is_needed(other) || !overlaps || offset >= other.offset + other.bytes) continue;
+        offset = other.offset + other.bytes;
+        moved = true;
+      }
     }
-    return end;
+    return offset;
   }
 
   std::span<const Access> accesses_;
   std::span<const Extent> extents_;
+  bool fills_gaps_;
   Layout out_;
 };
 
@@ -107,7 +117,9 @@ std::uint64_t bytes_of(const Value& value, const PassSizes& sizes) {
 
 }  // namespace
 
-Layout lay_out(std::span<const Access> accesses, std::span<const Extent> extents) { return Planner(accesses, extents).run(); }
+Layout lay_out(std::span<const Access> accesses, std::span<const Extent> extents, bool fills_gaps) {
+  return Planner(accesses, extents, fills_gaps).run();
+}
 
 Layout lay_out(const Plan& plan, const SectionUse& use, const PassInput& pass, std::span<const PlanId> kept) {
   const Section& section = plan.sections[static_cast<std::size_t>(use.section)];
@@ -133,7 +145,7 @@ Layout lay_out(const Plan& plan, const SectionUse& use, const PassInput& pass, s
     access.scratch = scratch_of(row.scratch, call_of(plan, use, step, pass));
   }
   return lay_out(std::span(accesses).first(static_cast<std::size_t>(section.num_steps)),
-                 std::span(extents).first(static_cast<std::size_t>(section.num_values)));
+                 std::span(extents).first(static_cast<std::size_t>(section.num_values)), false);
 }
 
 void poison_free(const Layout& layout, std::byte* arena, int instruction, bool before) {

@@ -49,7 +49,8 @@ struct Layout {
   const Home& of(PlanId value) const { return homes[static_cast<std::size_t>(home[static_cast<std::size_t>(value)])]; }
 };
 
-Layout lay_out(std::span<const Access> accesses, std::span<const Extent> extents);
+// fills_gaps: takes less, but not always less for smaller sizes, as what fits into a gap for some may not fit for others.
+Layout lay_out(std::span<const Access> accesses, std::span<const Extent> extents, bool fills_gaps);
 
 // The steps of a section. Bytes grow with each of the sizes: what was measured for limits is enough for everything within them.
 // kept: the values that lie on a tape, and stay; or none.

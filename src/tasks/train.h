@@ -182,6 +182,7 @@ class Trainer {
   void add_bias(float* bias, std::int64_t size, std::int64_t first, std::int64_t count);
   Result<void> take_word_moments(const float* from);
   void update_words(const AdamStep& adam, std::span<float> table);
+  std::vector<float> in_order_of_file(const std::string& module, LoraMatrix& matrix) const;
   void add_bias_tensors(std::vector<NamedTensor>& out) const;
   Result<void> prepare_layers();
   void prepare_stack(const Stack& stack, std::int64_t first_layer);

@@ -416,11 +416,25 @@ void Trainer::add_bias_tensors(std::vector<NamedTensor>& out) const {
       if (options_.bias == LoraBias::kLoraOnly && !is_target) continue;
       std::vector<float> values;
       values.reserve(size_of(slot.shape[0]));
-      for (std::int64_t i = 0; i < slot.shape[0]; ++i) values.push_back(slot.values[(slot.first + i) % slot.of]);
+      for (std::int64_t i = 0; i < slot.shape[0]; ++i) values.push_back(slot.values[slot.place(i)]);
       module.insert(0, kPeftPrefix + module_prefix()).append(is_target ? ".base_layer.bias" : ".bias");
       out.push_back({std::move(module), slot.shape, std::move(values)});
     }
   }
+}
+
+// Rows of B as the checkpoint has those of the matrix.
+std::vector<float> Trainer::in_order_of_file(const std::string& module, LoraMatrix& matrix) const {
+  const std::span<const float> b = matrix.b();
+  std::vector<float> out(b.begin(), b.end());
+  for (const Stack& stack : stacks_) {
+    for (const WeightSlot& slot : stack.model->weight_slots(*stack.names, false)) {
+      if (!slot.place_of || slot.name != module + ".weight") continue;
+      for (std::int64_t i = 0; i < matrix.rows().out; ++i)
+        std::copy_n(b.data() + slot.place(i) * matrix.r(), matrix.r(), out.data() + i * matrix.r());
+    }
+  }
+  return out;
 }
 
 std::vector<NamedTensor> Trainer::adapter() {
@@ -431,7 +445,7 @@ std::vector<NamedTensor> Trainer::adapter() {
     const auto copy = [](std::span<float> values) { return std::vector<float>(values.begin(), values.end()); };
     const WeightRows& rows = targets_[i].rows;
     out.push_back({name + ".lora_A.weight", {matrix.r(), rows.layer.in}, copy(matrix.a())});
-    out.push_back({name + ".lora_B.weight", {rows.out, matrix.r()}, copy(matrix.b())});
+    out.push_back({name + ".lora_B.weight", {rows.out, matrix.r()}, in_order_of_file(targets_[i].module, matrix)});
   }
   add_bias_tensors(out);
   if (!model_.head()) return out;
