@@ -1,18 +1,17 @@
 // The cache of downloads: a second load asks for nothing, a broken one goes on, a damaged one heals, a refusing one is no obstacle.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'; // prettier-ignore
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'; // prettier-ignore
 import { join } from 'node:path';
 import { cache, env, pipeline } from 'wattn';
 import { tryLockFile } from '../../web/source/lock_file.js';
-import { id, kPiece, longFiles, RangeHub } from './range_hub.js';
+import { id, kPiece, hubAndCache, longFiles, RangeHub } from './range_hub.js';
 import { expectError, filesOf, root, tiny, turn, until } from './support.js';
 
 const kLongAgo = new Date(Date.now() - 600_000);
 
 describe('the cache', () => {
-  const before = { ...env };
+  const own = hubAndCache(longFiles);
   let folder = '';
   let hub: RangeHub;
   let expected: number[] = [];
@@ -44,17 +43,7 @@ describe('the cache', () => {
     expected = [...(await embed(['the river', 'a boat'])).data];
     await embed.dispose();
   });
-  beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'wattn-cache-'));
-    hub = new RangeHub(longFiles());
-    env.useCache = true;
-    await hub.start();
-  });
-  afterEach(async () => {
-    Object.assign(env, before);
-    await hub.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  beforeEach(() => ({ hub, folder } = own));
 
   it('answers the second load without the weights being asked for, and then without a network', async () => {
     expect(await vectors()).toEqual(expected);

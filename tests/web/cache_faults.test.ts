@@ -4,11 +4,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Fault, Loss } from './faults/faults.js';
 const { Faults, everyCall } = await import('./faults/faults.js'); // before all that imports node:fs
 const { inChild } = await import('./faults/child.js');
-const { mkdtempSync, readdirSync, rmSync } = await import('node:fs');
-const { tmpdir } = await import('node:os');
+const { readdirSync, rmSync } = await import('node:fs');
 const { join } = await import('node:path');
 const { AutoTokenizer, cache, env, pipeline, WattnError } = await import('wattn');
-const { id, RangeHub } = await import('./range_hub.js');
+const { hubAndCache, id, RangeHub } = await import('./range_hub.js');
 const { root, tinyFiles, tiny } = await import('./support.js');
 
 const isLong = process.env['WATTN_SCALE'] !== undefined;
@@ -23,7 +22,7 @@ const kFaults: Fault[] = [
 const kLosses: Loss[] = ['nothing', 'empty', 'zeros', 'half', 1, 2, 3];
 
 describe('the cache', () => {
-  const before = { ...env };
+  const own = hubAndCache(() => tinyFiles());
   let folder = '';
   let hub: InstanceType<typeof RangeHub>;
   let expected: number[] = [];
@@ -62,17 +61,7 @@ describe('the cache', () => {
   beforeAll(async () => {
     expected = await answer(tiny);
   });
-  beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'wattn-cache-'));
-    hub = new RangeHub(tinyFiles());
-    env.useCache = true;
-    await hub.start();
-  });
-  afterEach(async () => {
-    Object.assign(env, before);
-    await hub.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  beforeEach(() => ({ hub, folder } = own));
 
   describe.each([
     ['is empty', emptied],

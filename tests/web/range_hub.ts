@@ -1,6 +1,9 @@
 // A hub with ranges and etags, and with the faults of real ones.
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { env } from 'wattn';
 import { tinyFiles, type Files } from './support.js';
 
@@ -123,6 +126,24 @@ export class RangeHub {
   gets(name: string): string[] {
     return this.requests.filter((line) => line.startsWith('GET') && line.includes(`/main/${name}`));
   }
+}
+
+/** Before each test of a block: a hub with these files, and an empty folder for the cache, which is on. Afterwards `env` is as it was. */
+export function hubAndCache(files: () => Files): { hub: RangeHub; folder: string } {
+  const before = { ...env };
+  const own = { hub: undefined as unknown as RangeHub, folder: '' };
+  beforeEach(async () => {
+    own.folder = mkdtempSync(join(tmpdir(), 'wattn-cache-'));
+    own.hub = new RangeHub(files());
+    env.useCache = true;
+    await own.hub.start();
+  });
+  afterEach(async () => {
+    Object.assign(env, before);
+    await own.hub.stop();
+    rmSync(own.folder, { recursive: true, force: true });
+  });
+  return own;
 }
 
 /** The tiny model with weights of several pieces: a tensor that is ignored makes them long. */

@@ -2,19 +2,18 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { AutoTokenizer, cache, env, inspectModel, pipeline, type ProgressInfo } from 'wattn';
-import { endless, type Fault, faults, id, kPiece, longFiles, RangeHub } from './range_hub.js';
+import { endless, type Fault, faults, id, kPiece, hubAndCache, longFiles, RangeHub } from './range_hub.js';
 import { expectError, failure, root, tiny } from './support.js';
 
 /** A file whose announced size is refused before its bytes are read. */
 const tooLong: Fault = (response) => response.writeHead(200, { 'content-length': 2 ** 40 }).write(' ');
 
 describe('a refused file', () => {
-  const before = { ...env };
+  const own = hubAndCache(longFiles);
   let folder = '';
   let hub: RangeHub;
   let expected: number[] = [];
@@ -42,17 +41,7 @@ describe('a refused file', () => {
     expected = [...(await embed(['the river', 'a boat'])).data];
     await embed.dispose();
   });
-  beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'wattn-refused-'));
-    hub = new RangeHub(longFiles());
-    env.useCache = true;
-    await hub.start();
-  });
-  afterEach(async () => {
-    Object.assign(env, before);
-    await hub.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  beforeEach(() => ({ hub, folder } = own));
 
   for (const [fault, answer] of Object.entries(faults)) {
     for (const file of ['model.safetensors', 'tokenizer.json', 'config.json', 'modules.json']) {

@@ -151,11 +151,14 @@ function withNumber(bytes: Uint8Array, from: number, random: Random): Uint8Array
   return Buffer.concat([bytes.subarray(0, at), number, bytes.subarray(end)]);
 }
 
-export function damageBytes(given: Uint8Array, random: Random): Uint8Array {
-  let bytes = given.slice();
+/** tail: half of the damage is done to so many bytes at the end, where archives have their directory. */
+export function damageBytes(given: Uint8Array, random: Random, tail = 0): Uint8Array {
+  let bytes: Uint8Array = given.slice();
   for (let count = 1 + random.below(4); count > 0 && bytes.length > 0; --count) {
     // A third of the damage is done to the first bytes, where heads are.
-    const at = random.below(3) === 0 ? random.below(Math.min(64, bytes.length)) : random.below(bytes.length);
+    const inHead = () => (random.below(3) === 0 ? random.below(Math.min(64, bytes.length)) : random.below(bytes.length));
+    const inTail = tail > 0 && random.below(2) === 0;
+    const at = inTail ? bytes.length - 1 - random.below(Math.min(tail, bytes.length)) : inHead();
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const value = random.pick(kNumbers);
     const from = random.below(bytes.length);
