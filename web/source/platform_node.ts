@@ -55,7 +55,7 @@ async function* fileChunks(file: string, path: string, begin: number, end: numbe
     throw codeOf(cause).startsWith('E') ? cannotRead(file, path, cause) : cause;
   } finally {
     await next?.catch(() => {});
-    await handle?.close();
+    await handle?.close().catch(() => {}); // all that was wanted has been read
   }
 }
 
