@@ -16,6 +16,7 @@
 #include "models/arch.h"
 #include "native/support/goldens.h"
 #include "native/support/models.h"
+#include "native/support/transformers.h"
 #include "tasks/embed.h"
 #include "tasks/train_modules.h"
 
@@ -222,6 +223,64 @@ TEST(Trainer, LearnsEveryKindOfLayer) {
       }
       EXPECT_LT(last, first);
     }
+  }
+}
+
+// Also where a file's rows are not those of the memory: a head's query, key and value one after the other.
+TEST(Trainer, AdaptersGiveAFreshModelTheResultsOfTheTrainedOne) {
+  const std::vector<std::u16string_view> texts{u"the river and the boat", u"small birds sing"};
+  Batch batch;
+  batch.add_sequence(std::vector<std::int32_t>{5, 9, 7, 6, 8}, std::vector<std::int32_t>(5));
+  ThreadTeam alone;
+  for (const std::string folder : {"gpt-neox", "gpt-neox-in-turn", "phi", "granite"}) {
+    SCOPED_TRACE(folder);
+    const auto load = [&] {
+      return std::move(test::load_model(golden("variants/decoders/" + folder), {.head = HeadKind::kCausalLm})).value();
+    };
+    const auto model = load(), fresh = load();
+    TrainOptions options{.loss = TrainLoss::kCrossEntropy, .bias = LoraBias::kLoraOnly, .schedule = Schedule::kConstant};
+    options.lora = {.r = 4, .lora_alpha = 4};  // a factor of 1
+    options.adam.lr = 2e-2f;
+    const auto trainer = std::move(Trainer::begin(*model, options)).value();
+    for (int step = 0; step < 4; ++step) {
+      ASSERT_TRUE(trainer->accumulate({.texts = texts}, 1).ok());
+      ASSERT_TRUE(trainer->update().ok());
+    }
+    AdapterTensors adapter;
+    std::vector<std::int32_t> sizes;
+    std::vector<float> values;
+    const std::vector<NamedTensor> tensors = trainer->adapter();
+    const auto module_of = [](std::string name) {
+      name = name.substr(std::string("base_model.model.").size());
+      for (const char* prefix : {"model.", "gpt_neox.", "transformer."}) {
+        if (name.starts_with(prefix)) return name.substr(std::string(prefix).size());
+      }
+      return name;
+    };
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const std::string& name = tensors[i].name;
+      if (const std::size_t at = name.find(".lora_A"); at != std::string::npos) {
+        const NamedTensor &a = tensors[i], &b = tensors[++i];
+        adapter.names.push_back(module_of(name.substr(0, at)) + ".weight");
+        for (const std::int64_t size : {b.shape[0], a.shape[1], a.shape[0]}) sizes.push_back(static_cast<std::int32_t>(size));
+        values.insert(values.end(), a.values.begin(), a.values.end());
+        values.insert(values.end(), b.values.begin(), b.values.end());
+      } else {
+        adapter.names.push_back(module_of(name.substr(0, name.find(".base_layer"))) + ".bias");
+        for (const std::int32_t size : {0, static_cast<std::int32_t>(tensors[i].shape[0]), 0}) sizes.push_back(size);
+        values.insert(values.end(), tensors[i].values.begin(), tensors[i].values.end());
+      }
+    }
+    adapter.sizes = sizes;
+    adapter.values = values.data();
+    const std::vector<float> before = test::run(fresh->transformer(), alone, batch);
+    const auto number = fresh->add_adapter(std::move(adapter));
+    ASSERT_TRUE(number.ok()) << number.error().message;
+    ASSERT_TRUE(fresh->use_adapter(number.value()).ok());
+    const std::vector<float> found = test::run(fresh->transformer(), alone, batch);
+    const std::vector<float> expected = test::run(model->transformer(), alone, batch);
+    EXPECT_NE(before, expected);
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-4) << i;
   }
 }
 
