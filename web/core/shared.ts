@@ -6,8 +6,8 @@ declare const __WATTN_VERSION__: string; // of package.json
 
 interface Shared {
   env?: Env;
-  /** The hub that the environment names, once its variables have been applied. */
-  endpoint?: string;
+  /** The default hub, once the variables of the environment have been applied. */
+  hub?: string;
   /** The texts of warnings that were written. */
   told?: Set<string>;
   /** The exports of errors.ts in their order; tools/bundle.mjs puts them here. */

@@ -11,16 +11,17 @@ const isTrue = (name: string) => /^(1|on|yes|true)$/i.test(variables[name] ?? ''
 
 /** Applied once for all copies of wattn, so that loading another one changes nothing that the program has set. */
 function applied(): string {
-  const endpoint = variables['HF_ENDPOINT'] || env.remoteHost;
-  env.remoteHost = endpoint;
+  const hub = env.remoteHost;
+  env.remoteHost = variables['HF_ENDPOINT'] || hub;
   if (isTrue(variables['HF_HUB_OFFLINE'] ? 'HF_HUB_OFFLINE' : 'TRANSFORMERS_OFFLINE')) env.allowRemoteModels = false;
-  return endpoint;
+  return hub;
 }
-const kEndpoint = (shared.endpoint ??= applied());
+const kHub = (shared.hub ??= applied());
+const endpoint = () => variables['HF_ENDPOINT'] || kHub;
 
 /** The token belongs to HF_ENDPOINT. A hub that the program names instead (env.remoteHost) gets only the option `token`. */
 export function hubToken(host: string): string | undefined {
-  if (host !== kEndpoint || isTrue('HF_HUB_DISABLE_IMPLICIT_TOKEN')) return undefined;
+  if (host !== endpoint() || isTrue('HF_HUB_DISABLE_IMPLICIT_TOKEN')) return undefined;
   return (variables['HF_TOKEN'] || variables['HUGGING_FACE_HUB_TOKEN'])?.trim();
 }
 
@@ -53,6 +54,6 @@ export function pythonCopy(id: string, revision: string): PythonCopy | undefined
     }
   }
   const folder = join(repository, 'snapshots', commit);
-  if (env.remoteHost !== kEndpoint || !/^[0-9a-f]{40}$/.test(commit) || !existsSync(folder)) return undefined;
+  if (env.remoteHost !== endpoint() || !/^[0-9a-f]{40}$/.test(commit) || !existsSync(folder)) return undefined;
   return { commit, folder, isAbsent: (file) => existsSync(join(repository, '.no_exist', commit, ...insideModel(file).split('/'))) };
 }
