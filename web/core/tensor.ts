@@ -162,8 +162,8 @@ function normOf(list: ArrayLike<unknown>, p: number): number {
 }
 
 /**
- * Row-major numbers with a shape, and the methods of transformers.js's tensors. `tensor[i]` and iteration give slices along the first dimension, as `get(i)`
- * does; iteration over one dimension gives its numbers. Dimensions count from the end where they are negative. Methods return new tensors; those whose names end
+ * Row-major numbers with a shape, and the methods of transformers.js's tensors. `tensor[i]` and iteration give copies of the slices along the first
+ * dimension that `get(i)` gives; iteration over one dimension gives its numbers. Dimensions count from the end where they are negative. Methods return new tensors; those whose names end
  * with `_` write over this one, and return it. Arithmetic keeps the type: whole numbers stay whole.
  *
  *     const states = new Tensor('float32', [1, 2, 3, 4], [2, 2]);

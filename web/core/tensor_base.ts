@@ -42,6 +42,13 @@ export function toData<T extends TensorType>(
 /** How many values dims hold. */
 export const product = (dims: readonly number[]) => dims.reduce((size, dim) => size * dim, 1);
 
+/** The i-th part along the first dimension, with numbers of its own: IndexedDB and postMessage would copy a view with the whole batch. */
+function partOf<T extends TensorType>(tensor: TensorBase<T>, i: number): TensorBase<T> {
+  const part = tensor.get(i) as { data: TensorData[T] } & TensorBase<T>;
+  if (part.data.byteLength < part.data.buffer.byteLength) part.data = part.data.slice() as TensorData[T];
+  return part;
+}
+
 // tensor[0] is handled by the prototype's prototype, so that access to fields costs nothing extra.
 class Rows {}
 Object.setPrototypeOf(
@@ -50,14 +57,14 @@ Object.setPrototypeOf(
     get(target, key, receiver) {
       if (typeof key !== 'string' || !/^-?\d+$/.test(key)) return Reflect.get(target, key, receiver);
       const { dims: [count = 0] = [] } = receiver as TensorBase;
-      return Number(key) < count && Number(key) >= -count ? (receiver as TensorBase).get(Number(key)) : undefined;
+      return Number(key) < count && Number(key) >= -count ? partOf(receiver as TensorBase, Number(key)) : undefined;
     },
   }),
 );
 
 /**
  * Row-major numbers with a shape: what `Tensor` and `nn.Tensor` have in common. Functions that only read numbers take either. `tensor[i]` and iteration
- * give slices along the first dimension, as `get(i)` does.
+ * give copies of the slices along the first dimension that `get(i)` gives.
  */
 export abstract class TensorBase<T extends TensorType = TensorType> extends Rows {
   /** What its numbers are, such as `'float32'`. */
@@ -96,12 +103,12 @@ export abstract class TensorBase<T extends TensorType = TensorType> extends Rows
     return this.data.length;
   }
 
-  /** The i-th slice along the first dimension; it shares memory with this tensor. */
+  /** The i-th slice along the first dimension; it shares memory with this tensor, unlike `tensor[i]`. */
   abstract get(i: number): TensorBase<T>;
 
   /** The parts along the first dimension: the rows of a matrix, each a Tensor. */
   *[Symbol.iterator](): Generator<TensorBase<T>, void, undefined> {
-    for (let i = 0; i < (this.dims[0] ?? 0); ++i) yield this.get(i);
+    for (let i = 0; i < (this.dims[0] ?? 0); ++i) yield partOf(this, i);
   }
 
   /** The value of a tensor with one value. */

@@ -82,7 +82,7 @@ type Watch = () => (file: string, chunk: Uint8Array) => void;
 /** What Engine.load loads. */
 interface Wanted {
   gguf: ReturnType<typeof openGguf>;
-  options: LoadOptions & { dtype: NonNullable<LoadOptions['dtype']> };
+  options: LoadOptions;
   head: LoadedHead;
   /** Whether the head is one that generates text. */
   generates: boolean;
@@ -174,7 +174,8 @@ export class Engine implements AnyEngine {
         : openFiles();
       const [, { from, files, single }] = await abortable(Promise.all([making.made(), opening]), signal);
       const precision = options.precision ?? 'exact';
-      const dtype = options.dtype === 'fp32' ? 'f32' : options.dtype;
+      const own = options.dtype ?? (gguf ? (await import('../source/gguf_header.js')).ownDtype(files[0]![1]) : 'f32');
+      const dtype = own === 'fp32' ? 'f32' : own;
       const request = ownCopy({ precision, dtype, head, adapted_head: adaptedHead, ...(context_length && { context_length }) });
       const { weight_files } = await abortable(
         making.ask((handle) => handle.begin(files, request)),

@@ -20,8 +20,8 @@ export function packagedModel<Model>(model: Model): Model | string {
   );
 }
 
-/** The requested data type of the weights; by default q8 for our own models, whose vectors are as good as those of f32. */
-export const dtypeOf = <Dtype>(model: unknown, dtype: Dtype | null | undefined): Dtype | 'q8' | 'f32' => {
+/** The requested data type of the weights; q8 for our own models, known by name. undefined: the file says it (`ownDtype` in gguf_header.ts), or it is f32. */
+export const dtypeOf = <Dtype>(model: unknown, dtype: Dtype | null | undefined): Dtype | 'q8' | undefined => {
   const isOurs = model === undefined || model === null || isPackaged(model) || /\/wattn-[a-z]+\.gguf$/.test(String(textOf(model)));
-  return dtype ?? (isOurs ? 'q8' : 'f32');
+  return dtype ?? (isOurs ? 'q8' : undefined);
 };

@@ -14,6 +14,9 @@ interface Place {
   at: number;
 }
 
+/** ggml's number of W8, the rows that q8 multiplies. */
+const kW8 = 1 << 16;
+
 const kWord = '▁';
 /** llama.cpp's names of the special tokens, and ours. */
 const kNames = {
@@ -30,11 +33,13 @@ const kNames = {
 class Header {
   private readonly view: DataView;
   private readonly values = new Map<string, Place>();
+  private readonly numTensors: number;
+  private readonly tensors: number;
   private at = 8; // after the magic and the version
 
   constructor(private readonly bytes: Uint8Array) {
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.size(); // of the tensors' list
+    this.numTensors = this.size();
     for (let left = this.size(); left > 0; --left) {
       const key = this.text();
       let type = this.number();
@@ -44,6 +49,20 @@ class Header {
       this.values.set(key, { type, count, at: this.at });
       this.skip(type, count);
     }
+    this.tensors = this.at;
+  }
+
+  /** Whether a tensor has this type. */
+  hasTensors(wanted: number): boolean {
+    this.at = this.tensors;
+    for (let left = this.numTensors; left > 0; --left) {
+      this.part(); // its name
+      const sizes = this.number();
+      this.at += 8 * sizes;
+      if (this.number() === wanted) return true;
+      this.at += 8; // where it is
+    }
+    return false;
   }
 
   private number(): number {
@@ -147,4 +166,17 @@ export function ggufTokenizerFiles(bytes: Uint8Array): NamedBytes[] {
   const [template] = header.strings('tokenizer.chat_template');
   if (template !== undefined) config.chat_template = template;
   return [...vocabulary, ['tokenizer_config.json', new TextEncoder().encode(JSON.stringify(config))]];
+}
+
+/** Our own models, which were trained to be run as q8 (bundled_model.ts). */
+const kOwnModels = /^wattn-[a-z]+$/;
+
+/** The data type that a packed model is run as: rows that q8 multiplies were written to be used as they are. header: whole. */
+export function ownDtype(bytes: Uint8Array): 'q8' | 'f32' {
+  try {
+    const header = new Header(bytes);
+    return kOwnModels.test(header.strings('general.name')[0] ?? '') || header.hasTensors(kW8) ? 'q8' : 'f32';
+  } catch {
+    return 'f32'; // a damaged header, which loading reports
+  }
 }

@@ -82,10 +82,10 @@ export class WordVectors {
     return this.ids.has(word);
   }
 
-  /** The vector of a word; it shares memory with `vectors`. */
+  /** The vector of a word, a copy. */
   get(word: string): Tensor<'float32'> {
     const begin = this.idOf(word) * this.vector_size;
-    return new Tensor('float32', this.vectors.subarray(begin, begin + this.vector_size), [this.vector_size]);
+    return new Tensor('float32', this.vectors.slice(begin, begin + this.vector_size), [this.vector_size]);
   }
 
   private idOf(word: unknown): number {
