@@ -55,7 +55,9 @@ const sharedErrors = {
       namespace: 'shared',
     }));
     onLoad({ filter: /./, namespace: 'shared' }, ({ path }) => {
-      const names = [...readFileSync(join(root, path), 'utf8').matchAll(/^export (?:class|const|function) (\w+)/gm)].map(([, name]) => name);
+      const names = [...readFileSync(join(root, path), 'utf8').matchAll(/^export (?:class|const|function) (\w+)/gm)].map(
+        ([, name]) => name,
+      );
       const contents = `import * as own from './errors.ts';
 import { shared } from './shared.js';
 export const [${names.join(', ')}] = (shared.errors ??= [${names.map((name) => `own.${name}`).join(', ')}]);`;
@@ -242,7 +244,13 @@ async function bundle(memoryFlags) {
         ...define,
       },
       inject: [join(root, 'web/host/shared_array_buffer.ts'), ...inject],
-      plugins: [keepByteOrderMarks, ...(inWorker || 'thread' in entries ? [] : [sharedErrors]), ...(inline ? [inlineFiles] : []), ...(node ? [nodeModules] : []), ...plugins],
+      plugins: [
+        keepByteOrderMarks,
+        ...(inWorker || 'thread' in entries ? [] : [sharedErrors]),
+        ...(inline ? [inlineFiles] : []),
+        ...(node ? [nodeModules] : []),
+        ...plugins,
+      ],
       logLevel: 'warning',
       ...others,
     });
