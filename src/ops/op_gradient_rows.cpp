@@ -310,6 +310,7 @@ std::vector<float*> take_attention(const OpCall& call) {
   const std::int64_t floats =
       attention_backward_scratch(call.attention->shape, std::max(sizes.keys, sizes.own_keys), sizes.buckets);
   std::vector<float*> out;
+  out.reserve(static_cast<std::size_t>(sizes.threads));
   for (int i = 0; i < sizes.threads; ++i) out.push_back(call.scratch->take<float>(floats));
   return out;
 }
