@@ -118,7 +118,7 @@ struct OpRow {
   void (*forward)(const OpCall& call);
   void (*scratch)(const OpCall& call);  // takes what forward() takes from call.scratch; null: nothing
 };
-// Of a step of attention. relative: the memory of what the terms refer to.
+// What attention() needs of a step. relative: the memory of what the terms refer to.
 ScoreTerms score_terms(const OpCall& call, Disentangled& relative);
 AttentionInput attention_input(const OpCall& call);
 

@@ -293,7 +293,7 @@ void gate_rows_backward(const GradientCall& call) {
                 call.d_x);
 }
 
-// Of factor * x: the pass hands d_out on to `other`, and to x where the factor is 1.
+// The gradient of factor * x; the pass hands d_out on to `other`, and to x where the factor is 1.
 void add_backward(const GradientCall& call) {
   if (!call.d_x) return;
   for (std::int64_t i = 0; i < call.forward.rows * call.forward.width; ++i) call.d_x[i] = call.forward.factor * call.d_out[i];

@@ -16,7 +16,7 @@ constexpr PlanId kGradients = kMostValues / 2;
 struct Instruction {
   std::int8_t step = 0;
   bool backward = false;
-  // Of a derivative: the gradients that it gives, and whether they have something to which it is added.
+  // The gradients that a derivative gives, and whether each has something to which it is added.
   PlanId d_x = -1, d_other = -1;
   bool more_x = false, more_other = false;
   bool learns = false;  // the whole weight

@@ -9,7 +9,7 @@
 
 namespace wattn {
 
-// Of a section, or of its derivative, which has a gradient for each value too.
+// The limits of a section, and of its derivative, which has a gradient for each value too.
 constexpr std::size_t kMostValues = 80, kMostSteps = 64;
 
 // What one instruction of a pass reads and writes.

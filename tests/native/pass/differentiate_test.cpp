@@ -25,7 +25,8 @@ class LayerBackward {
     batch_.add_sequence(std::vector<std::int32_t>(kTokens, 5), std::vector<std::int32_t>(kTokens, 0));
   }
 
-  // Of all gradients, and that of what the layer reads; with no values kept but its input and those of its result, or with all.
+  // The gradient of what the layer reads, then those of all weights. keeps: all values are kept, or its input and those of its
+  // result alone.
   std::vector<float> run(bool keeps, const auto& change) {
     const std::vector<PlanId> kept = values_to_keep(plan_, use_, result_);
     std::vector<PlanId> known = keeps ? kept : values_of_result(plan_, use_, result_, kept);
