@@ -226,6 +226,36 @@ TEST(Trainer, LearnsEveryKindOfLayer) {
   }
 }
 
+// Queries, keys and values in turn, relative positions with matrices of their own, a convolution.
+TEST(Trainer, LearnsEveryDeberta) {
+  const std::vector<std::u16string_view> texts{u"the river and the boat", u"small birds sing"};
+  for (const std::string folder : {"deberta", "deberta-short", "deberta-v2-conv", "deberta-v2-short", "deberta-v3-conv"}) {
+    for (const TrainMethod method : {TrainMethod::kLora, TrainMethod::kFull, TrainMethod::kLastLayers}) {
+      SCOPED_TRACE(folder + ", method " + std::to_string(static_cast<int>(method)));
+      const std::string own = golden("variants/encoders/" + folder + "/");
+      const std::vector<NamedFile> files{{"config.json", test::read_file(own + "config.json")},
+                                         {"tokenizer.json", test::read_file(golden("seq2seq/t5/tokenizer.json"))}};
+      auto loaded = test::load_with(files, [&](const std::string& name) { return test::read_file(own + name); });
+      ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+      const auto model = std::move(loaded).value();
+      TrainOptions options{
+          .method = method, .loss = TrainLoss::kCosineSimilarity, .last_layers = 1, .schedule = Schedule::kConstant};
+      options.adam.lr = method == TrainMethod::kLora ? 2e-2f : 5e-3f;
+      auto begun = Trainer::begin(*model, options);
+      ASSERT_TRUE(begun.ok()) << begun.error().message;
+      const TrainRows rows{.texts = texts, .scores = {-1}};
+      double first = 0, last = 0;
+      for (int step = 0; step < 6; ++step) {
+        const auto loss = begun.value()->accumulate(rows, 1);
+        ASSERT_TRUE(loss.ok()) << loss.error().message;
+        (step == 0 ? first : last) = loss.value();
+        ASSERT_TRUE(begun.value()->update().ok());
+      }
+      EXPECT_LT(last, first);
+    }
+  }
+}
+
 // Also where a file's rows are not those of the memory: a head's query, key and value one after the other.
 TEST(Trainer, AdaptersGiveAFreshModelTheResultsOfTheTrainedOne) {
   const std::vector<std::u16string_view> texts{u"the river and the boat", u"small birds sing"};
@@ -288,7 +318,7 @@ TEST(Trainer, LearnsToTransformTexts) {
   const std::vector<std::u16string_view> sources{u"the river and the boat", u"birds", u"an old bridge"};
   const std::vector<std::u16string_view> targets{u"a boat", u"small birds sing", u"bridge"};
   const TrainRows rows{.texts = sources, .pairs = targets};
-  for (const std::string folder : {"seq2seq/t5", "seq2seq/flan-t5", "seq2seq/bart", "seq2seq/marian"}) {
+  for (const std::string folder : {"seq2seq/t5", "seq2seq/flan-t5", "seq2seq/bart", "seq2seq/marian", "variants/seq2seq/umt5"}) {
     for (const TrainMethod method : {TrainMethod::kLora, TrainMethod::kFull, TrainMethod::kLastLayers}) {
       SCOPED_TRACE(folder + ", method " + std::to_string(static_cast<int>(method)));
       const auto model = std::move(test::load_model(golden(folder), {.head = HeadKind::kSeq2SeqLm})).value();
@@ -310,6 +340,8 @@ TEST(Trainer, LearnsToTransformTexts) {
       const auto tensors = checkpoint(*model).value();
       for (const NamedTensor& tensor : tensors) {
         const auto found = file.find(canonical_weight_name(model->arch(), tensor.name, false));
+        // A file without a head has the words in its place; what is saved has both, which may differ now.
+        if (folder == "variants/seq2seq/umt5" && tensor.name == "lm_head.weight") continue;
         ASSERT_NE(found, file.end()) << tensor.name;
         EXPECT_EQ(tensor.shape, found->second.shape) << tensor.name;
         std::vector<float> expected = found->second.values;
@@ -326,7 +358,9 @@ TEST(Trainer, LearnsToTransformTexts) {
         }
         if (tensor.values == expected) continue;
         ++changed;
-        EXPECT_TRUE(method == TrainMethod::kFull || !is_embedding) << tensor.name;
+        // umT5's layers have tables of their own.
+        const bool is_of_layer = is_table && folder == "variants/seq2seq/umt5" && method == TrainMethod::kLastLayers;
+        EXPECT_TRUE(method == TrainMethod::kFull || !is_embedding || is_of_layer) << tensor.name;
         if (method == TrainMethod::kLastLayers) {
           EXPECT_NE(tensor.name.find("decoder"), std::string::npos) << tensor.name;
         }
