@@ -134,7 +134,13 @@ export function damageJson(text: string, random: Random): string {
   } catch {
     return text.slice(0, -1); // it contains itself by now
   }
-  return out.replace(marks, (_, i) => later[Number(i)] as string);
+  // The same mark may stand a thousand times by now; a string has an end.
+  let left = 16e6;
+  return out.replace(marks, (_, i) => {
+    const json = later[Number(i)] as string;
+    left -= json.length;
+    return left > 0 ? json : 'null';
+  });
 }
 
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 48 && byte <= 57;
