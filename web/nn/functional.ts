@@ -299,6 +299,17 @@ export const vector_norm = (input: TensorBase, options: { ord?: number; dim?: nu
 export const normalize = (input: TensorBase, options: { p?: number; dim?: number; eps?: number } = {}): F32 =>
   callFunction('normalize', { input }, options, ['p', 'dim', 'eps']).output;
 
+/**
+ * `x1 . x2 / (max(||x1||, eps) max(||x2||, eps))` along `dim` (default 1, as in torch). Default of `eps`: 1e-8.
+ *
+ * @example
+ * nn.functional.cosine_similarity(nn.tensor([[3, 4]]), nn.tensor([[4, 3]])).tolist(); // => [0.96]
+ */
+export function cosine_similarity(x1: TensorBase, x2: TensorBase, options: { dim?: number; eps?: number } = {}): F32 {
+  const { dim = 1, eps = 1e-8 } = readOptions('cosine_similarity', options, { dim: 'number', eps: 'number' });
+  return normalize(x1, { dim, eps }).mul(normalize(x2, { dim, eps })).sum(dim);
+}
+
 /** Options of `avg_pool2d` and `max_pool2d`. */
 export interface PoolOptions {
   /** Default: `kernel_size`. */
