@@ -11,9 +11,18 @@ namespace {
 // In the order of LoraBias, TrainMethod, TrainLoss and Schedule.
 constexpr const char* kBiases[] = {"none", "all", "lora_only"};
 constexpr const char* kMethods[] = {"lora", "full", "last_layers", "head"};
-constexpr const char* kLosses[] = {
-    "MultipleNegativesRankingLoss", "CoSENTLoss", "CosineSimilarityLoss", "ContrastiveLoss",   "TripletLoss",
-    "BatchAllTripletLoss",          "SupConLoss", "CrossEntropyLoss",     "BCEWithLogitsLoss", "MSELoss"};
+constexpr const char* kLosses[] = {"MultipleNegativesRankingLoss",
+                                   "CoSENTLoss",
+                                   "CosineSimilarityLoss",
+                                   "ContrastiveLoss",
+                                   "TripletLoss",
+                                   "BatchAllTripletLoss",
+                                   "SupConLoss",
+                                   "own_of_vectors",
+                                   "CrossEntropyLoss",
+                                   "BCEWithLogitsLoss",
+                                   "MSELoss",
+                                   "own_of_logits"};
 constexpr const char* kSchedules[] = {"constant", "constant_with_warmup", "linear", "cosine"};
 
 TrainOptions to_train_options(const Options& options) {
@@ -33,6 +42,7 @@ TrainOptions to_train_options(const Options& options) {
   out.last_layers = options.integer("last_layers", out.last_layers);
   out.loss_scale = options.number("scale", out.loss_scale);
   out.margin = options.number("margin", out.margin);
+  out.label_smoothing = static_cast<float>(options.number("label_smoothing_factor", out.label_smoothing));
   out.temperature = options.number("temperature", out.temperature);
   out.adam.lr = static_cast<float>(options.number("learning_rate", out.adam.lr));
   out.adam.beta1 = options.number("adam_beta1", out.adam.beta1);
@@ -59,16 +69,37 @@ val to_tensors(const std::vector<NamedTensor>& tensors) {
   });
 }
 
+// TrainRows as they cross.
+struct Rows {
+  Rows(const val& text, const val& lengths, const val& pair_text, const val& pair_lengths, const val& labels, const val& scores,
+       bool is_rendered)
+      : texts(text, lengths),
+        pairs(pair_text, pair_lengths),
+        rows{texts.views, pairs.views, to_ids(labels), emscripten::convertJSArrayToNumberVector<float>(scores), is_rendered} {}
+
+  Texts texts, pairs;
+  TrainRows rows;
+};
+
+val count_answer(const char* key, const Result<std::int64_t>& count) {
+  if (!count.ok()) return answer(count.error());
+  val out = answer();
+  set_number(out, key, count.value());
+  return out;
+}
+
 class TrainerHandle : public RetrievalHandle {
  public:
   // options: the fields of TrainOptions, by their names in web/. Begins anew if training had begun.
-  // Answer: target_modules, and fingerprint, as of Trainer.
+  // Answer: target_modules, excluded_modules and fingerprint, as of Trainer.
   val train_begin(val options) {
     trainer_.reset();  // two would take twice the memory
     auto trainer = Trainer::begin(model(), to_train_options(Options(options)));
     if (!trainer.ok()) return answer(trainer.error());
     trainer_ = std::move(trainer).value();
-    val out = answer("target_modules", to_array(trainer_->target_modules(), [](const std::string& name) { return val(name); }));
+    const auto to_val = [](const std::string& name) { return val(name); };
+    val out = answer("target_modules", to_array(trainer_->target_modules(), to_val));
+    out.set("excluded_modules", to_array(trainer_->excluded_modules(), to_val));
     out.set("fingerprint", val(trainer_->fingerprint()));
     return out;
   }
@@ -87,23 +118,41 @@ class TrainerHandle : public RetrievalHandle {
     }
     return out;
   }
-  // The fields of TrainRows; pairs may be null. Answer: loss.
+  // The fields of TrainRows; pairs may be null. share: as of accumulate(). Answer: loss.
   val train_accumulate(val text, val lengths, val pair_text, val pair_lengths, val labels, val scores, bool is_rendered,
-                       int parts) {
-    const Texts texts(text, lengths), pairs(pair_text, pair_lengths);
-    const auto loss = trainer_->accumulate(
-        {texts.views, pairs.views, to_ids(labels), emscripten::convertJSArrayToNumberVector<float>(scores), is_rendered}, parts);
+                       double share) {
+    const Rows rows(text, lengths, pair_text, pair_lengths, labels, scores, is_rendered);
+    const auto loss = trainer_->accumulate(rows.rows, share);
     return loss.ok() ? answer("loss", loss.value()) : answer(loss.error());
+  }
+  // Rows as in train_accumulate(). Answer: values, Float32Array [rows, width]; width; labels, Int32Array.
+  val train_outputs(val text, val lengths, val pair_text, val pair_lengths, val labels, val scores, bool is_rendered, bool is_whole,
+                    bool learns) {
+    const Rows rows(text, lengths, pair_text, pair_lengths, labels, scores, is_rendered);
+    const auto given = trainer_->outputs(rows.rows, is_whole, learns);
+    if (!given.ok()) return answer(given.error());
+    val out = answer("values", to_typed_array(given.value().values.data(), given.value().values.size()));
+    set_number(out, "width", given.value().width);
+    out.set("labels", to_typed_array(given.value().labels.data(), given.value().labels.size()));
+    return out;
+  }
+  // d_values: Float32Array, as long as the values; times the share, as loss is.
+  val train_gradient(val d_values, double loss) {
+    return answer(trainer_->accumulate_gradient(emscripten::convertJSArrayToNumberVector<float>(d_values), loss));
+  }
+  val train_drop() {
+    trainer_->drop_gradients();
+    return answer();
+  }
+  // Rows as in train_accumulate(). Answer: learned, what their loss is a mean over.
+  val train_count(val text, val lengths, val pair_text, val pair_lengths, val labels, val scores, bool is_rendered) const {
+    const Rows rows(text, lengths, pair_text, pair_lengths, labels, scores, is_rendered);
+    return count_answer("learned", trainer_->count_learned(rows.rows));
   }
   // Rows as in train_accumulate(). Answer: words, how many of the vocabulary occur.
   val train_words(val text, val lengths, val pair_text, val pair_lengths, val labels, val scores, bool is_rendered) const {
-    const Texts texts(text, lengths), pairs(pair_text, pair_lengths);
-    const auto words = trainer_->count_words(
-        {texts.views, pairs.views, to_ids(labels), emscripten::convertJSArrayToNumberVector<float>(scores), is_rendered});
-    if (!words.ok()) return answer(words.error());
-    val out = answer();
-    set_number(out, "words", words.value());
-    return out;
+    const Rows rows(text, lengths, pair_text, pair_lengths, labels, scores, is_rendered);
+    return count_answer("words", trainer_->count_words(rows.rows));
   }
   // Of a language model, without learning; as train_accumulate(). Answer: sum (of the losses of tokens), tokens.
   val train_evaluate(val text, val lengths, val pair_text, val pair_lengths, val labels, bool is_rendered) {
@@ -189,7 +238,11 @@ EMSCRIPTEN_BINDINGS(train) {
       .function("train_begin", &TrainerHandle::train_begin)
       .function("train_plan", &TrainerHandle::train_plan)
       .function("train_words", &TrainerHandle::train_words)
+      .function("train_count", &TrainerHandle::train_count)
       .function("train_accumulate", &TrainerHandle::train_accumulate)
+      .function("train_outputs", &TrainerHandle::train_outputs)
+      .function("train_gradient", &TrainerHandle::train_gradient)
+      .function("train_drop", &TrainerHandle::train_drop)
       .function("train_evaluate", &TrainerHandle::train_evaluate)
       .function("train_update", &TrainerHandle::train_update)
       .function("train_state", &TrainerHandle::train_state)

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "models/dropout_rates.h"
+#include "tasks/head_logits.h"
 
 namespace wattn {
 namespace {
@@ -130,6 +131,7 @@ std::uint64_t Trainer::activation_bytes(std::int64_t tokens, std::int64_t max_se
 }
 
 void Trainer::clear_gradients() {
+  part_.reset();
   for (const Stack& stack : stacks_) {
     if (stack.gradients) std::ranges::fill(stack.gradients->weights_f32(), 0.0f);
   }
@@ -205,6 +207,10 @@ void Trainer::backward_stacks(const Forward& ran) {
   collect_buckets();
 }
 
+bool Trainer::averages_logits() const {
+  return options_.head == HeadKind::kSequence && head_reading(model_).input == HeadInput::kEach;
+}
+
 Result<Trainer::LossSum> Trainer::evaluate(const TrainRows& rows) {
   if (!is_lm()) return input_error("training: expected a language model");
   const auto ran = forward(rows, false, false);
@@ -222,35 +228,87 @@ Result<std::int64_t> Trainer::count_words(const TrainRows& rows) const {
   return std::unique(ids.begin(), ids.end()) - ids.begin();
 }
 
-Result<double> Trainer::accumulate(const TrainRows& rows, std::int64_t parts) {
+Error Trainer::drop(const Error& error) {
+  clear_gradients();
+  return error;
+}
+
+Result<Trainer::Part> Trainer::begin_part(const TrainRows& rows, bool is_whole) {
   if (accumulated_ == 0) clear_gradients();
-  const auto drop = [&](const Error& error) {
-    clear_gradients();
-    return error;
-  };
-  const auto ran = forward(rows, true, parts == 1 && accumulated_ == 0);
+  auto ran = forward(rows, true, is_whole && accumulated_ == 0);
   if (!ran.ok()) return drop(ran.error());
+  Part out{std::move(ran).value(), {}};
   for (std::size_t i = 0; trains_word_table() && i < stacks_.size(); ++i) {
-    if (auto added = word_gradients_.add(ran.value().batches[i].input_ids); !added.ok()) return drop(added.error());
+    if (auto added = word_gradients_.add(out.ran.batches[i].input_ids); !added.ok()) return drop(added.error());
   }
+  if (is_lm() && !has_own_loss()) return out;  // whose logits are not kept
   const std::size_t last = stacks_.size() - 1;
-  const Batch& batch = ran.value().batches[last];
-  float *states = ran.value().states[last], *d_states = ran.value().d_states[last];
-  const float share = 1.0f / static_cast<float>(parts);
+  auto given = outputs_of(rows, out.ran.batches[last], out.ran.states[last], true, out.outputs);
+  if (!given.ok()) return drop(given.error());
+  out.outputs.d_values.resize(out.outputs.values.size());
+  return out;
+}
+
+Result<void> Trainer::end_part(Part& part, double loss, double share, bool has_d_states) {
+  if (!std::isfinite(loss)) return drop(not_finite("loss"));
+  const std::size_t last = stacks_.size() - 1;
+  if (!has_d_states) {
+    auto done = outputs_backward(part.ran.batches[last], part.ran.states[last], static_cast<float>(share), part.outputs,
+                                 part.ran.d_states[last]);
+    if (!done.ok()) return drop(done.error());
+  }
+  if (options_.method != TrainMethod::kHead) backward_stacks(part.ran);
+  ++accumulated_;
+  loss_ += loss * share;
+  for (std::size_t i = 0; i <= last; ++i) tokens_ += part.ran.batches[i].tokens();
+  return {};
+}
+
+Result<double> Trainer::accumulate(const TrainRows& rows, double share) {
+  if (has_own_loss()) return drop(input_error("training: expected outputs() and accumulate_gradient() with a loss of one's own"));
+  auto begun = begin_part(rows, share == 1);
+  if (!begun.ok()) return begun.error();
+  Part& part = begun.value();
   Result<double> loss = 0.0;
   if (is_lm()) {
-    const auto sum = lm_loss(rows, batch, states, share, d_states);
+    const std::size_t last = stacks_.size() - 1;
+    const auto sum =
+        lm_loss(rows, part.ran.batches[last], part.ran.states[last], static_cast<float>(share), part.ran.d_states[last]);
     loss = sum.ok() ? Result<double>(sum.value().sum / static_cast<double>(sum.value().tokens)) : Result<double>(sum.error());
   } else {
-    loss = uses_head() ? head_loss(rows, batch, states, share, d_states) : sentence_loss(rows, batch, states, share, d_states);
+    loss = uses_head() ? head_loss(rows, part.outputs) : sentence_loss(rows, part.outputs);
   }
   if (!loss.ok()) return drop(loss.error());
-  if (!std::isfinite(loss.value())) return drop(not_finite("loss"));
-  if (options_.method != TrainMethod::kHead) backward_stacks(ran.value());
-  ++accumulated_;
-  loss_ += loss.value() / static_cast<double>(parts);
-  for (std::size_t i = 0; i <= last; ++i) tokens_ += ran.value().batches[i].tokens();
-  return loss.value();
+  if (auto ended = end_part(part, loss.value(), share, is_lm()); !ended.ok()) return ended.error();
+  return loss;
+}
+
+Result<TrainOutputs> Trainer::outputs(const TrainRows& rows, bool is_whole, bool learns) {
+  part_.reset();
+  if (!has_own_loss()) return drop(input_error("training: expected a loss of one's own with outputs()"));
+  if (learns) {
+    auto begun = begin_part(rows, is_whole);
+    if (!begun.ok()) return begun.error();
+    part_ = std::move(begun).value();
+  } else {
+    auto ran = forward(rows, false, false);
+    if (!ran.ok()) return ran.error();
+    part_ = Part{std::move(ran).value(), {}};
+    const std::size_t last = stacks_.size() - 1;
+    auto given = outputs_of(rows, part_->ran.batches[last], part_->ran.states[last], false, part_->outputs);
+    if (!given.ok()) return given.error();
+  }
+  return TrainOutputs{part_->outputs.values, part_->outputs.width, part_->outputs.labels};
+}
+
+Result<void> Trainer::accumulate_gradient(std::span<const float> d_values, double loss) {
+  if (!part_ || d_values.size() != part_->outputs.d_values.size()) {
+    return drop(input_error("training: expected a gradient of what outputs() has given"));
+  }
+  std::ranges::copy(d_values, part_->outputs.d_values.begin());
+  auto ended = end_part(*part_, loss, 1, false);
+  part_.reset();
+  return ended;
 }
 
 Result<TrainReport> Trainer::update() {

@@ -16,6 +16,7 @@
 #include "engine/model.h"
 #include "learn/lora.h"
 #include "learn/optim.h"
+#include "models/heads_backward.h"
 #include "pass/training.h"
 #include "tasks/checkpoint.h"
 
@@ -28,7 +29,7 @@ enum class TrainMethod : std::uint8_t {
   kHead,        // the head alone
 };
 
-// What is compared with what. The first seven compare sentence vectors; the names are sentence-transformers', with SetFit's
+// What is compared with what. The first ones compare sentence vectors; the names are sentence-transformers', with SetFit's
 // SupConLoss.
 enum class TrainLoss : std::uint8_t {
   kMultipleNegativesRanking,
@@ -38,10 +39,12 @@ enum class TrainLoss : std::uint8_t {
   kTriplet,
   kBatchAllTriplet,
   kSupCon,
+  kOwnOfVectors,  // computed by the caller: outputs(), accumulate_gradient()
   // Of a head's logits, with torch's names.
   kCrossEntropy,
   kBinaryCrossEntropy,
   kMeanSquaredError,
+  kOwnOfLogits,  // as kOwnOfVectors
 };
 
 // Which biases LoRA trains too, with PEFT's names.
@@ -64,9 +67,10 @@ struct TrainOptions {
   bool dropout = false;             // with the rates of config.json
   bool freeze_embeddings = false;   // kFull: words, positions, token types and the head over the vocabulary stay as they are
   std::int64_t last_layers = 2;
-  double loss_scale = 20;    // of cosines; MultipleNegativesRanking and CoSENT
-  double margin = 0.5;       // Contrastive, Triplet, BatchAllTriplet
-  double temperature = 0.1;  // SupCon
+  double loss_scale = 20;     // of cosines; MultipleNegativesRanking and CoSENT
+  double margin = 0.5;        // Contrastive, Triplet, BatchAllTriplet
+  double temperature = 0.1;   // SupCon
+  float label_smoothing = 0;  // CrossEntropy: the share of a label that is spread over all labels
   Adam adam{};
   Schedule schedule = Schedule::kLinear;
   std::int64_t warmup_steps = 0;
@@ -99,6 +103,13 @@ struct TrainReport {
   std::int64_t tokens = 0;
 };
 
+// What a loss reads.
+struct TrainOutputs {
+  std::span<const float> values;  // [rows, width]: sentence vectors of all texts, or logits of a head
+  std::int64_t width = 0;
+  std::span<const std::int32_t> labels{};  // [rows] of heads over tokens: the label of each, -100 of those that are not learned
+};
+
 // What a Trainer takes, in bytes; known before any step.
 struct TrainPlan {
   std::int64_t trainable = 0, all = 0;  // weights
@@ -116,9 +127,20 @@ class Trainer {
   // How many words of the vocabulary occur in texts and pairs.
   Result<std::int64_t> count_words(const TrainRows& rows) const;
 
-  // Adds the gradients of these rows, with the weight 1 / parts, to those of the next update(). Gives the loss. An InputError
-  // leaves all gradients accumulated so far dropped and the weights as they were.
-  Result<double> accumulate(const TrainRows& rows, std::int64_t parts);
+  // What the loss of these rows is a mean over: tokens of language models and token heads, texts otherwise.
+  Result<std::int64_t> count_learned(const TrainRows& rows) const;
+
+  // Adds the gradients of these rows to those of the next update(). share: of the update, from 0 to 1; the shares of all its parts,
+  // which are those of count_learned(), add up to 1. Gives the loss. An error leaves all gradients accumulated so far dropped and
+  // the weights as they were.
+  Result<double> accumulate(const TrainRows& rows, double share);
+  // The same in two steps, for a loss that the caller computes: what the model gives, valid until the next call, and the gradient
+  // of the loss with respect to it; both the loss and its gradient are times the share. learns: false: without dropout, for a
+  // judgement; no accumulate_gradient() follows. is_whole: whether the update has no other part.
+  Result<TrainOutputs> outputs(const TrainRows& rows, bool is_whole, bool learns);
+  Result<void> accumulate_gradient(std::span<const float> d_values, double loss);
+  // Drops what was accumulated, where the caller's loss has failed.
+  void drop_gradients() { clear_gradients(); }
   // The loss of a language model over these rows, without learning: the sum over tokens, and their number.
   struct LossSum {
     double sum = 0;
@@ -140,6 +162,8 @@ class Trainer {
   const std::string& fingerprint() const { return fingerprint_; }
 
   const std::vector<std::string>& target_modules() const { return options_.target_modules; }
+  // What PEFT would also find under those names, and is no part of the adapter: a pooler.
+  std::vector<std::string> excluded_modules() const;
 
  private:
   // The encoder or the only stack, then the decoder of an encoder-decoder.
@@ -217,17 +241,43 @@ class Trainer {
                              const std::u16string_view* pair) const;
   // A batch for each stack.
   Result<void> encode(const TrainRows& rows, std::span<Batch> batches) const;
-  // d_states: [tokens, hidden], the gradient of states times share, written.
-  Result<double> sentence_loss(const TrainRows& rows, const Batch& batch, const float* states, float share, float* d_states) const;
-  Result<double> head_loss(const TrainRows& rows, const Batch& batch, const float* states, float share, float* d_states);
   bool is_lm() const { return options_.head == HeadKind::kCausalLm || options_.head == HeadKind::kSeq2SeqLm; }
+  bool has_own_loss() const { return options_.loss == TrainLoss::kOwnOfVectors || options_.loss == TrainLoss::kOwnOfLogits; }
+  bool averages_logits() const;
   // A row of the last stack's states, and the token that it should give.
   struct NextToken {
     std::int64_t row;
     std::int32_t id;
   };
   Result<std::vector<NextToken>> next_tokens(const TrainRows& rows, const Batch& batch) const;
-  // d_states: null: not wanted.
+  Result<std::vector<NextToken>> learned_tokens(const TrainRows& rows, const Batch& batch) const;  // at least one
+  Result<std::vector<std::int32_t>> token_labels(const TrainRows& rows, const Batch& batch) const;
+  // What a loss reads, its gradient, and what the way back to the states needs.
+  struct Outputs {
+    std::int64_t width = 0;
+    std::vector<float> values, d_values;     // [rows, width]
+    std::vector<std::int32_t> labels;        // as in TrainOutputs
+    std::vector<NextToken> tokens;           // of a language model
+    std::vector<float> lengths;              // [texts] before Normalize
+    std::vector<std::vector<float>> inputs;  // of modules between pooling and Normalize
+    std::vector<float> read;                 // what a head has read
+    std::vector<std::int32_t> counts;        // rows of each sequence there
+    HeadDropout dropout{};
+  };
+  Result<void> sentence_outputs(const Batch& batch, const float* states, Outputs& out) const;
+  Result<void> head_outputs(const TrainRows& rows, const Batch& batch, const float* states, bool drops, Outputs& out);
+  Result<void> lm_outputs(const TrainRows& rows, const Batch& batch, const float* states, Outputs& out) const;
+  Result<void> outputs_of(const TrainRows& rows, const Batch& batch, const float* states, bool drops, Outputs& out);
+  // Writes the gradient of the outputs, and gives the loss.
+  Result<double> sentence_loss(const TrainRows& rows, Outputs& out) const;
+  Result<double> head_loss(const TrainRows& rows, Outputs& out) const;
+  // d_states: [tokens, hidden], zeros before: the gradient of states, times share.
+  Result<void> sentence_backward(const Batch& batch, const float* states, float share, Outputs& out, float* d_states) const;
+  void head_backward_of(const Batch& batch, float share, Outputs& out, Arena& arena, float* d_states);
+  Result<void> outputs_backward(const Batch& batch, const float* states, float share, Outputs& out, float* d_states);
+  template <typename Judge>
+  Result<void> lm_chunks(std::span<const NextToken> tokens, const float* states, float* d_states, Judge judge) const;
+  // Some logits at a time, with the gradient. d_states: null: not wanted.
   Result<LossSum> lm_loss(const TrainRows& rows, const Batch& batch, const float* states, float share, float* d_states) const;
   // Of each stack: what it has read; tape, states and their gradient are in the arena.
   struct Forward {
@@ -240,8 +290,16 @@ class Trainer {
   void backward_stacks(const Forward& ran);
   // What the second stack reads of the first.
   static CrossSources sources_of(const Forward& ran);
-  Result<std::vector<std::int32_t>> token_labels(const TrainRows& rows, const Batch& batch) const;
-  Result<double> loss_of(const TrainRows& rows, const std::vector<float>& vectors, std::vector<float>& d_vectors) const;
+  // What waits for the gradient of its outputs.
+  struct Part {
+    Forward ran;
+    Outputs outputs;
+  };
+  // The forward pass of rows that are learned.
+  Result<Part> begin_part(const TrainRows& rows, bool is_whole);
+  // The backward pass. d_states: whether the gradient of the last stack's states is there already.
+  Result<void> end_part(Part& part, double loss, double share, bool has_d_states);
+  Error drop(const Error& error);
 
   Model& model_;
   TrainOptions options_;
@@ -261,7 +319,8 @@ class Trainer {
   RowTable word_moments_;            // [vocab, 2 * width], the first moments before the second
   Arena arena_;
   std::int64_t step_ = 0;
-  std::int64_t accumulated_ = 0;  // calls of accumulate() since the last update
+  std::int64_t accumulated_ = 0;  // parts since the last update
+  std::optional<Part> part_;      // of outputs()
   double loss_ = 0;
   std::int64_t tokens_ = 0;
 };

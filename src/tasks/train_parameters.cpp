@@ -17,6 +17,10 @@ bool ends_with_module(const std::string& name, const std::string& module) {
   return name.size() > module.size() && name.ends_with(module) && name[name.size() - module.size() - 1] == '.';
 }
 
+bool reads_pooler(const Arch& arch, const HeadLayers& layers) {
+  return layers.dense && arch.names.pooler && std::string_view(layers.dense) == arch.names.pooler;
+}
+
 std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
 std::size_t size_of(std::int64_t size) { return static_cast<std::size_t>(size); }
@@ -33,9 +37,7 @@ Result<void> Trainer::prepare_head() {
   }
   const Arch& arch = model_.arch();
   const Transformer& transformer = model_.transformer();
-  const auto is_pooler = [&](const HeadLayers& layers) {
-    return layers.dense && arch.names.pooler && std::string_view(layers.dense) == arch.names.pooler;
-  };
+  const auto is_pooler = [&](const HeadLayers& layers) { return reads_pooler(arch, layers); };
   if (options_.head != HeadKind::kNone || !model_.head()) {
     const auto config = Json::parse(options_.config, "config.json");
     if (!config.ok()) return config.error();
@@ -178,6 +180,16 @@ Result<void> Trainer::prepare_lora() {
   }
   prepare_biases();
   return {};
+}
+
+std::vector<std::string> Trainer::excluded_modules() const {
+  const Arch& arch = model_.arch();
+  if (options_.method != TrainMethod::kLora || !arch.names.pooler || !model_.transformer().config().pooler) return {};
+  // A class with a head has a pooler only where the head reads it.
+  if (uses_head() && !(model_.head() && reads_pooler(arch, model_.head()->layers()))) return {};
+  const std::string pooler = arch.names.pooler;
+  const auto finds = [&](const std::string& module) { return module == "all-linear" || ends_with_module(pooler, module); };
+  return std::ranges::any_of(options_.target_modules, finds) ? std::vector{pooler} : std::vector<std::string>{};
 }
 
 void Trainer::add_bias(float* bias, std::int64_t size, std::int64_t first, std::int64_t count) {

@@ -66,6 +66,7 @@ const kCases: Case[] = [
   trainer('r', 'a whole number from 1 on', [1], [0, -1, 1.5, 2 ** 31]),
   trainer('batch_size', 'a whole number from 1 on', [1], [0, -1, 1.5]),
   trainer('gradient_accumulation_steps', 'a whole number from 1 on', [1], [0, -1, 1.5]),
+  trainer('label_smoothing_factor', 'a number from 0 to 1', [0, 1], [-0.1, 1.1]),
   trainer('warmup_steps', 'a whole number from 0 on', [0], [-1, 0.5]),
   classifier('C', kAboveZero, [1], [0, -1]),
   classifier('tolerance', kAboveZero, [1e-3], [0, -1]),

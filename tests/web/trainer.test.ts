@@ -188,6 +188,27 @@ describe('Trainer', () => {
     await trainer.dispose();
   });
 
+  it('names what PEFT would find too, and is no part of the adapter', async () => {
+    const excludedOf = async (options: Partial<TrainerOptions>, rows: readonly TrainingRow[] = kLabelled) => {
+      const trainer = await load({ max_steps: 1, ...options });
+      await trainer.fit(rows);
+      const files = await trainer.save();
+      const task = options.task === 'text-classification' ? 'text-classification' : 'feature-extraction';
+      if (options.task !== 'token-classification') await (await pipeline(task, tiny, { adapter: files } as object)).dispose();
+      await trainer.dispose();
+      return JSON.parse(new TextDecoder().decode(files['adapter_config.json'])).exclude_modules;
+    };
+    for (const target_modules of ['all-linear', ['query', 'dense']] as const) {
+      expect(await excludedOf({ target_modules })).toEqual(['pooler.dense']);
+    }
+    expect(await excludedOf({ task: 'text-classification', loss: 'CrossEntropyLoss', target_modules: 'all-linear' })).toEqual([
+      'pooler.dense',
+    ]);
+    const tagged = [{ tokens: ['a', 'boat'], ner_tags: ['O', 'B-X'] }];
+    expect(await excludedOf({ task: 'token-classification', target_modules: 'all-linear' }, tagged)).toBe(null); // has no pooler
+    expect(await excludedOf({ target_modules: ['query', 'output.dense'] })).toBe(null);
+  });
+
   it.each([false, true])(
     'saves a whole model that differs in what was trained alone (freeze_embeddings: %s)',
     async (freeze_embeddings) => {

@@ -5,7 +5,7 @@ import type { Embeddings, LabelScore } from '../vectors/types.js';
 import type { Examples } from './rows.js';
 import type { Evaluation } from './types.js';
 
-interface Judged {
+export interface Judged {
   /** Higher is better. */
   score: number;
   measures: Omit<Evaluation, 'best'>;

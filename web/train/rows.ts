@@ -4,13 +4,13 @@ import { makeRandom, shuffle } from '../core/random.js';
 import { checkChat } from '../tokenizer/chat_template.js';
 import type { Chat } from '../tokenizer/types.js';
 import type { Rows } from './train_task.js';
-import type { HeadLoss, SentenceLoss } from './types.js';
+import type { HeadLoss, OwnLoss, SentenceLoss } from './types.js';
 
 /**
- * anchors, scored: texts that are compared. labelled, many, value: a text, maybe with a second one, and its label, its labels or a number.
+ * texts: of a loss of one's own, which may want nothing else. anchors, scored: texts that are compared. labelled, many, value: a text, maybe with a second one, and its label, its labels or a number.
  * tokens: words with a tag each. language: a text, or a chat, to be continued. transformed: a text, and what is made of it.
  */
-export type Kind = 'anchors' | 'scored' | 'labelled' | 'many' | 'value' | 'tokens' | 'language' | 'transformed';
+export type Kind = 'texts' | 'anchors' | 'scored' | 'labelled' | 'many' | 'value' | 'tokens' | 'language' | 'transformed';
 
 /** Names that data sets give the two columns of `transformed`. */
 const kSources = ['text', 'source', 'input', 'document', 'article'];
@@ -20,6 +20,7 @@ const kTargets = ['target', 'summary', 'output', 'highlights'];
 const kColumns: Record<Kind, { columns: readonly string[]; optional?: string }> = {
   anchors: { columns: ['anchor', 'positive'], optional: 'negative' },
   scored: { columns: ['sentence1', 'sentence2'] },
+  texts: { columns: [] }, // those that are there
   labelled: { columns: ['text'], optional: 'text_pair' },
   many: { columns: ['text'], optional: 'text_pair' },
   value: { columns: ['text'], optional: 'text_pair' },
@@ -74,7 +75,14 @@ function transformedColumns(row: Row): string[] | undefined {
   return source !== undefined && target !== undefined ? [source, target] : undefined;
 }
 
-function kindOf(row: Row, task: string | undefined): Kind | undefined {
+/** The columns of a row of a sentence encoder that has texts, and nothing that a loss of ours would compare. */
+function textsAlone(row: Row): string[] | undefined {
+  if ('sentence1' in row && 'sentence2' in row && !('score' in row)) return ['sentence1', 'sentence2'];
+  return 'text' in row && !('label' in row) && !('labels' in row) ? ['text'] : undefined;
+}
+
+function kindOf(row: Row, task: string | undefined, hasOwnLoss: boolean): Kind | undefined {
+  if (hasOwnLoss && textsAlone(row)) return 'texts';
   if (task === 'text2text-generation') return transformedColumns(row) && 'transformed';
   if ('anchor' in row) return 'anchors';
   if ('sentence1' in row) return 'scored';
@@ -85,14 +93,21 @@ function kindOf(row: Row, task: string | undefined): Kind | undefined {
   return 'labels' in row ? 'many' : typeof row['label'] === 'number' ? 'value' : 'labelled';
 }
 
+const isLanguageTask = (task: string | undefined) => task === 'text-generation' || task === 'text2text-generation';
+
 /**
- * where: for messages. like: the training set, for a validation set. placeOf: where a row is, for messages. task: what is trained, which says
+ * where: for messages. hasOwnLoss: whether the caller computes the loss. like: the training set, for a validation set. placeOf: where a row is, for messages. task: what is trained, which says
  * what the columns of a row mean where their names alone do not.
  */
 export function toExamples(
   where: string,
   rows: unknown,
-  { like, placeOf = (i) => `row ${i}`, task }: { like?: Examples | undefined; placeOf?: (i: number) => string; task?: string } = {},
+  {
+    like,
+    placeOf = (i) => `row ${i}`,
+    task,
+    hasOwnLoss = false,
+  }: { like?: Examples | undefined; placeOf?: (i: number) => string; task?: string; hasOwnLoss?: boolean } = {},
 ): Examples {
   if (!Array.isArray(rows)) throw new InputError(`${where}: expected an array of rows, found ${describe(rows)}`);
   if (rows.length === 0) throw new InputError(`${where}: expected rows, found none`);
@@ -101,7 +116,7 @@ export function toExamples(
       throw new InputError(`${where}: ${placeOf(i)}: expected an object, found ${describe(row)}`);
   });
   const [first] = rows as [Row];
-  const kind = kindOf(first, task);
+  const kind = kindOf(first, task, hasOwnLoss && !isLanguageTask(task));
   if (!kind) throw new InputError(`${where}: expected rows ${kRows}, found one with ${Object.keys(first).join(', ') || 'nothing'}`);
   if (like && like.kind !== kind) {
     throw new InputError(`${where}: expected rows of the kind of the training rows (${like.kind}), found others (${kind})`);
@@ -127,7 +142,8 @@ export function toExamples(
     return list.map(String);
   };
   const { optional, ...own } = kColumns[kind];
-  const names = kind === 'transformed' ? (transformedColumns(first) as string[]) : own.columns;
+  const named = kind === 'transformed' ? transformedColumns(first) : kind === 'texts' ? textsAlone(first) : undefined;
+  const names = named ?? own.columns;
   const all = optional !== undefined && optional in first ? [...names, optional] : names;
   const examples: Examples = {
     kind,
@@ -181,20 +197,27 @@ function addWords(
   examples.columns = [texts];
 }
 
-/** isHead: whether the loss is one over a head's logits. */
+/** A loss by name, or one of the caller's. */
+export type TrainedLoss = SentenceLoss | HeadLoss | 'own_of_vectors' | 'own_of_logits';
+
+/** isHead: whether the loss is one over a head's logits. ofHead: the one by name that such rows have. */
 export function lossOf(
   where: string,
   { kind, columns }: Examples,
-  wanted: SentenceLoss | HeadLoss | undefined,
+  wanted: SentenceLoss | HeadLoss | OwnLoss | undefined,
   hasHead: boolean,
-): { loss: SentenceLoss | HeadLoss; isHead: boolean } {
+): { loss: TrainedLoss; isHead: boolean; ofHead: HeadLoss | undefined } {
   const ofHead = kHeadLosses[kind];
   const ofSentences = (columns.length > 1 && kind === 'labelled' ? [] : (kSentenceLosses[kind] ?? [])).filter(
     (loss) => loss !== 'TripletLoss' || columns.length === 3,
   );
   const known = [...(hasHead ? [] : ofSentences), ...(ofHead ? [ofHead] : [])];
+  if (typeof wanted === 'function') {
+    const isHead = known[0] !== undefined && known[0] === ofHead;
+    return { loss: isHead ? 'own_of_logits' : 'own_of_vectors', isHead, ofHead };
+  }
   const loss = wanted ?? known[0];
-  if (loss !== undefined && known.includes(loss)) return { loss, isHead: loss === ofHead };
+  if (loss !== undefined && known.includes(loss)) return { loss, isHead: loss === ofHead, ofHead };
   const found = wanted === undefined ? 'none' : `'${wanted}'`;
   throw new InputError(
     `${where}: option 'loss': expected ${known.join(' or ') || 'other rows'} for these rows and this model, found ${found}`,

@@ -25,6 +25,7 @@ export interface SeamTrainOptions {
   scale?: number;
   margin?: number;
   temperature?: number;
+  label_smoothing_factor?: number;
   learning_rate: number;
   adam_beta1?: number;
   adam_beta2?: number;
@@ -40,6 +41,13 @@ export interface SeamTrainOptions {
   seed?: number;
 }
 
+export interface SeamBegun {
+  target_modules: string[];
+  /** What PEFT would find, too, under those names. */
+  excluded_modules: string[];
+  fingerprint: string;
+}
+
 export type SeamPlan = Omit<TrainingPlan, 'total'>;
 
 export interface SeamStep {
@@ -50,29 +58,34 @@ export interface SeamStep {
   tokens: number;
 }
 
+/** Rows as they cross. */
+export type SeamRows = [
+  text: Uint8Array,
+  lengths: Int32Array,
+  pairText: Uint8Array | null,
+  pairLengths: Int32Array | null,
+  labels: Int32Array,
+  scores: Float32Array,
+  isRendered: boolean,
+];
+
+/** What a loss reads: `[rows, width]`, and the labels of rows that are tokens. */
+export interface SeamOutputs {
+  values: Float32Array;
+  width: number;
+  labels: Int32Array;
+}
+
 /** A model of the WebAssembly that trains. */
 export interface SeamTrainer extends SeamModel {
-  train_begin(options: SeamTrainOptions): Answer & { target_modules: string[]; fingerprint: string };
+  train_begin(options: SeamTrainOptions): Answer & SeamBegun;
   train_plan(tokens: number, maxSeq: number, parts: number, words: number): Answer & SeamPlan;
-  train_words(
-    text: Uint8Array,
-    lengths: Int32Array,
-    pairText: Uint8Array | null,
-    pairLengths: Int32Array | null,
-    labels: Int32Array,
-    scores: Float32Array,
-    isRendered: boolean,
-  ): Answer & { words: number };
-  train_accumulate(
-    text: Uint8Array,
-    lengths: Int32Array,
-    pairText: Uint8Array | null,
-    pairLengths: Int32Array | null,
-    labels: Int32Array,
-    scores: Float32Array,
-    isRendered: boolean,
-    parts: number,
-  ): Answer & { loss: number };
+  train_words(...rows: SeamRows): Answer & { words: number };
+  train_count(...rows: SeamRows): Answer & { learned: number };
+  train_accumulate(...rows: [...SeamRows, share: number]): Answer & { loss: number };
+  train_outputs(...rows: [...SeamRows, isWhole: boolean, learns: boolean]): Answer & SeamOutputs;
+  train_gradient(dValues: Float32Array, loss: number): Answer;
+  train_drop(): Answer;
   train_evaluate(
     text: Uint8Array,
     lengths: Int32Array,

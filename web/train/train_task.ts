@@ -4,7 +4,16 @@ import { joinTexts } from '../core/texts.js';
 import type { Task, TaskEngine } from '../engine/task.js';
 import type { Answer } from '../host/seam.js';
 import type { NamedBytes } from '../source/model_files.js';
-import type { SeamNamedTensor, SeamPlan, SeamStep, SeamTrainer, SeamTrainOptions } from './train_files.js';
+import type {
+  SeamBegun,
+  SeamNamedTensor,
+  SeamOutputs,
+  SeamPlan,
+  SeamRows,
+  SeamStep,
+  SeamTrainer,
+  SeamTrainOptions,
+} from './train_files.js';
 
 /** What crosses for some rows: see TrainRows in src/tasks/train.h. */
 export interface Rows {
@@ -19,13 +28,22 @@ export interface Rows {
 
 /** Requests with their answers. */
 export interface Requests {
-  begin: [SeamTrainOptions, { target_modules: string[]; fingerprint: string }];
+  begin: [SeamTrainOptions, SeamBegun];
   /** parts: of an update. words: of the vocabulary, in all updates; 0: as many as in one. */
   plan: [{ tokens: number; max_seq: number; parts: number; words: number }, SeamPlan];
   /** How many words of the vocabulary occur. */
   words: [Rows, { words: number }];
-  /** One update from several batches. */
+  /** One update from the parts of a batch. */
   step: [Rows[], SeamStep];
+  /** How much of an update each part is; together 1. */
+  shares: [Rows[], { shares: number[] }];
+  /** What a loss of one's own reads. isWhole: whether the update has no other part. learns: whether `gradient` follows. */
+  outputs: [{ rows: Rows; isWhole: boolean; learns: boolean }, SeamOutputs];
+  /** The gradient of those outputs and the loss, both times their share of the update. */
+  gradient: [{ dValues: Float32Array; loss: number }, object];
+  update: [undefined, SeamStep];
+  /** What was accumulated is dropped. */
+  drop: [undefined, object];
   /** Of a language model, without learning: the sum of the losses of tokens. */
   evaluate: [Rows, { sum: number; tokens: number }];
   state: [undefined, { state: Float32Array }];
@@ -33,6 +51,9 @@ export interface Requests {
   adapter: [undefined, { tensors: SeamNamedTensor[] }];
   checkpoint: [undefined, { tensors: SeamNamedTensor[] }];
 }
+
+/** Asks what trains, which may be in a worker. */
+export type Ask = <Kind extends keyof Requests>(kind: Kind, value: Requests[Kind][0]) => Promise<Requests[Kind][1]>;
 
 export type Request = { [Kind in keyof Requests]: { kind: Kind; value: Requests[Kind][0] } }[keyof Requests];
 
@@ -46,14 +67,26 @@ export function useConfig(files: NamedBytes[], config: string): void {
 const joinPairs = (pairs: readonly string[]) => (pairs.length > 0 ? joinTexts(pairs) : { text: null, lengths: null });
 
 /** Rows as the seam takes them. */
-function crossing({ texts, pairs, labels, scores, is_rendered }: Rows) {
+function crossing({ texts, pairs, labels, scores, is_rendered }: Rows): SeamRows {
   const [first, second] = [joinTexts(texts), joinPairs(pairs)];
   const numbers = [Int32Array.from(labels), Float32Array.from(scores)] as const;
-  return [first.text, first.lengths, second.text, second.lengths, ...numbers, is_rendered] as const;
+  return [first.text, first.lengths, second.text, second.lengths, ...numbers, is_rendered];
+}
+
+/**
+ * A part counts for what its loss is a mean over, so that one, two or three parts give the same gradient. A batch in which nothing is learned
+ * keeps equal parts, of which the first one says what is missing.
+ */
+function sharesOf(parts: readonly Rows[], learnedOf: (rows: Rows) => number): number[] {
+  if (parts.length === 1) return [1];
+  const learned = parts.map(learnedOf);
+  const all = learned.reduce((sum, count) => sum + count, 0);
+  return learned.map((count) => (all > 0 ? count / all : 1 / parts.length));
 }
 
 function answerOf(engine: TaskEngine, request: Request): Answer {
   const call = <A extends Answer>(run: (handle: SeamTrainer) => A): A => engine.call((handle) => run(handle as SeamTrainer));
+  const learnedOf = (rows: Rows) => call((handle) => handle.train_count(...crossing(rows))).learned;
   switch (request.kind) {
     case 'begin': {
       const begun = call((handle) => handle.train_begin(request.value));
@@ -69,11 +102,22 @@ function answerOf(engine: TaskEngine, request: Request): Answer {
     case 'words':
       return call((handle) => handle.train_words(...crossing(request.value)));
     case 'step':
-      for (const rows of request.value) {
-        const parts = request.value.length;
-        call((handle) => handle.train_accumulate(...crossing(rows), parts));
-      }
+      sharesOf(request.value, learnedOf).forEach((share, i) => {
+        if (share > 0) call((handle) => handle.train_accumulate(...crossing(request.value[i] as Rows), share));
+      });
       return call((handle) => handle.train_update());
+    case 'shares':
+      return { code: 0, message: '', shares: sharesOf(request.value, learnedOf) } as Answer;
+    case 'outputs': {
+      const { rows, isWhole, learns } = request.value;
+      return call((handle) => handle.train_outputs(...crossing(rows), isWhole, learns));
+    }
+    case 'gradient':
+      return call((handle) => handle.train_gradient(request.value.dValues, request.value.loss));
+    case 'update':
+      return call((handle) => handle.train_update());
+    case 'drop':
+      return call((handle) => handle.train_drop());
     case 'evaluate': {
       const { texts, pairs, labels, is_rendered } = request.value;
       const [first, second] = [joinTexts(texts), joinPairs(pairs)];

@@ -1,11 +1,11 @@
 // Trainer: fine-tunes a loaded model, in this thread or in a worker.
 import { InputError, StateError } from '../core/errors.js';
-import { ownCopy, readOptions, type Rules } from '../core/options.js';
+import { ownCopy, readOptions } from '../core/options.js';
 import { Progress, type ReportTo } from '../core/progress.js';
 import { Breather, throwIfAborted } from '../core/signal.js';
 import { Tensor } from '../core/tensor.js';
 import { warnOnce } from '../core/warn.js';
-import { Engine, kLoadRules } from '../engine/engine.js';
+import { Engine } from '../engine/engine.js';
 import { RemoteEngine } from '../engine/remote_engine.js';
 import type { EmbedOptions, LoadOptions, ModelInfo } from '../engine/types.js';
 import { save_adapter, type AdapterConfig, type AdapterLabels } from '../source/peft.js';
@@ -23,130 +23,50 @@ import type { TextClassifier } from '../vectors/classifier_types.js';
 import type { Embeddings } from '../vectors/types.js';
 import { evaluateHead, evaluateLanguage, evaluateVectors } from './evaluate.js';
 import { renderExamples } from './language.js';
-import { batches, labelIdsOf, labelNames, lossOf, takeForHead, takeSentences, toExamples, type Examples } from './rows.js';
+import {
+  batches,
+  labelIdsOf,
+  labelNames,
+  lossOf,
+  takeForHead,
+  takeSentences,
+  toExamples,
+  type Examples,
+  type TrainedLoss,
+} from './rows.js';
+import { evaluateOwn, ownParts, ownStep } from './own_loss.js';
 import type { SeamNamedTensor, SeamTrainOptions } from './train_files.js';
+import { withMembers } from './config_text.js';
 import { readState, writeState, type Best, type MadeOf } from './state.js';
 import { startTrainer } from './workers.js';
-import { trainTask, useConfig, type Request, type Requests, type Rows } from './train_task.js';
+import {
+  checkLoss,
+  isLanguage,
+  kFitRules,
+  kHeadLosses,
+  kHeads,
+  kLanguageHeads,
+  kMostLanguageTokens,
+  kRates,
+  kRules,
+  kTasks,
+  kTrainRules,
+  planSteps,
+  toTargets,
+  where,
+  type Settings,
+} from './trainer_options.js';
+import { trainTask, useConfig, type Ask, type Request, type Requests, type Rows } from './train_task.js';
 import type {
   FitOptions,
   HeadLoss,
-  SentenceLoss,
+  OwnLoss,
   TrainedFiles,
   TrainerOptions,
   TrainingPlan,
   TrainingReport,
   TrainingRow,
 } from './types.js';
-
-const where = 'Trainer';
-const kLosses = [
-  'MultipleNegativesRankingLoss',
-  'CoSENTLoss',
-  'CosineSimilarityLoss',
-  'ContrastiveLoss',
-  'TripletLoss',
-  'BatchAllTripletLoss',
-  'SupConLoss',
-  'CrossEntropyLoss',
-  'BCEWithLogitsLoss',
-  'MSELoss',
-] as const;
-
-const kHeadLosses: ReadonlySet<string> = new Set<HeadLoss>(['CrossEntropyLoss', 'BCEWithLogitsLoss', 'MSELoss']);
-
-const { dtype: _dtype, context_length: _context, ...kOwnLoadRules } = kLoadRules;
-const kTasks = [
-  'text-classification',
-  'token-classification',
-  'text-generation',
-  'text2text-generation',
-  'feature-extraction',
-] as const;
-const kTrainRules: Rules = {
-  task: kTasks,
-  method: ['lora', 'full', 'last_layers', 'head'],
-  r: 'count',
-  lora_alpha: '(0,Infinity)',
-  use_rslora: 'boolean',
-  lora_dropout: '[0,1)',
-  bias: ['none', 'all', 'lora_only'],
-  target_modules: 'any',
-  last_layers: 'count',
-  loss: kLosses,
-  scale: '(0,Infinity)',
-  margin: '(-Infinity,Infinity)',
-  temperature: '(0,Infinity)',
-  epochs: '(0,Infinity)',
-  max_steps: 'count',
-  batch_size: 'count',
-  gradient_accumulation_steps: 'count',
-  learning_rate: '[0,Infinity)',
-  lr_scheduler_type: ['linear', 'cosine', 'constant', 'constant_with_warmup'],
-  warmup_steps: 'index',
-  weight_decay: '[0,Infinity)',
-  adam_beta1: '[0,1)',
-  adam_beta2: '[0,1)',
-  adam_epsilon: '[0,Infinity)',
-  max_grad_norm: '[0,Infinity]',
-  max_length: 'count',
-  checkpointing: 'boolean',
-  freeze_embeddings: 'boolean',
-  dropout: 'boolean',
-  seed: 'index',
-};
-const kRules: Rules = { ...kOwnLoadRules, worker: 'boolean', ...kTrainRules };
-const kFitRules: Rules = {
-  validation: 'any',
-  resume_from_checkpoint: 'any',
-  eval_steps: 'count',
-  early_stopping_patience: 'count',
-  signal: 'signal',
-};
-
-type Settings = Omit<TrainerOptions, keyof LoadOptions>;
-
-function toTargets(given: unknown): string[] | undefined {
-  if (given === undefined || given === null) return undefined;
-  if (given === 'all-linear') return ['all-linear'];
-  if (Array.isArray(given) && given.length > 0 && given.every((name) => typeof name === 'string')) return given;
-  throw new InputError(`${where}: option 'target_modules': expected 'all-linear' or an array of names`);
-}
-
-/** The heads of each task, and how transformers names their classes. */
-const kHeads = {
-  'text-classification': { head: 'sequence', suffix: 'ForSequenceClassification' },
-  'token-classification': { head: 'token', suffix: 'ForTokenClassification' },
-} as const;
-
-/** Language models, and how an Engine calls their head. */
-const kLanguageHeads: Partial<Record<string, HeadKind>> = {
-  'text-generation': 'causal_lm',
-  'text2text-generation': 'seq2seq_lm',
-};
-
-/** Their default of max_length: a model's own limit may be 100,000 tokens. */
-const kMostLanguageTokens = 1024;
-
-const kRates = {
-  sentences: { lora: 2e-3, full: 1e-4, last_layers: 1e-4, head: 1e-2 },
-  head: { lora: 1e-3, full: 5e-5, last_layers: 5e-5, head: 1e-2 },
-};
-
-const isLanguage = ({ kind }: Examples) => kind === 'language' || kind === 'transformed';
-
-/** The defaults that depend on the rows. */
-function planSteps(settings: Settings, examples: Examples, isHead: boolean): { batch: number; steps: number } {
-  const labels = new Set(examples.labels.flat()).size;
-  const usual = isLanguage(examples) ? 8 : isHead ? 16 : examples.kind === 'labelled' && labels > 24 ? 64 : 24;
-  const batch = Math.min(settings.batch_size ?? usual, Math.max(examples.size, 2));
-  const perEpoch = Math.max(1, Math.ceil(examples.size / batch));
-  const few = examples.kind === 'labelled' && !isHead && settings.epochs === undefined;
-  const epochs = settings.epochs ?? (isHead ? 3 : 1);
-  const steps = settings.max_steps ?? (few ? Math.max(40, Math.min(2 * perEpoch, 400)) : Math.ceil(epochs * perEpoch));
-  if (steps < 2 ** 31) return { batch, steps };
-  throw new InputError(`${where}: option 'epochs': expected fewer than 2^31 updates, found ${epochs} x ${perEpoch}`);
-}
 
 function hashOf(value: unknown): string {
   const hash = new Sha256();
@@ -179,8 +99,10 @@ interface Run {
   names: string[];
   batch: number;
   steps: number;
-  loss: SentenceLoss | HeadLoss;
+  loss: TrainedLoss;
   isHead: boolean;
+  /** The loss by name that a head for these rows has. */
+  ofHead: HeadLoss | undefined;
 }
 
 /**
@@ -202,6 +124,7 @@ export class Trainer {
   private run: Run | undefined;
   private step = 0;
   private targets: string[] = [];
+  private excluded: string[] = [];
   /** Weights that are trained, and all; known when training begins. */
   private weights: { trainable: number; all: number } | undefined;
   /** Of the model's weights when training began, and the request that began it. */
@@ -241,6 +164,7 @@ export class Trainer {
       (key in kTrainRules ? settings : load)[key] = value;
     }
     toTargets(settings['target_modules']);
+    checkLoss(settings['loss']);
     const start = (head: HeadKind) =>
       options.worker
         ? RemoteEngine.load(where, model, 1, load as LoadOptions, head, startTrainer)
@@ -249,7 +173,7 @@ export class Trainer {
     if (language) return new Trainer(await start(language), settings as unknown as Settings, true);
     const engine = await start('none');
     // Losses over vectors leave the checkpoint's head alone, so labels may be others than its own.
-    const isOfVectors = options.loss !== undefined && !kHeadLosses.has(options.loss);
+    const isOfVectors = typeof options.loss === 'string' && !kHeadLosses.has(options.loss);
     const own = kHeads[options.task as keyof typeof kHeads] as (typeof kHeads)[keyof typeof kHeads] | undefined;
     const { architectures } = readConfig(engine);
     if (!own || isOfVectors || !Array.isArray(architectures) || !architectures.some((name) => String(name).endsWith(own.suffix))) {
@@ -322,7 +246,8 @@ export class Trainer {
     options = readOptions('trainer.plan', options, { batch: 'count', tokens: 'count', rows: 'any' });
     const { batch = this.settings.batch_size ?? 24, tokens, rows } = options;
     const { task, max_length, method, gradient_accumulation_steps: parts = 1, freeze_embeddings } = this.settings;
-    const given = rows && (await this.rendered('trainer.plan', toExamples('trainer.plan', rows, { task })));
+    const given =
+      rows && (await this.rendered('trainer.plan', toExamples('trainer.plan', rows, { task, hasOwnLoss: this.hasOwnLoss })));
     if (!this.run) {
       const settled = this.settled(given);
       if (method === 'head' && !settled.isHead) {
@@ -368,25 +293,26 @@ export class Trainer {
     ended: AbortSignal,
   ): Promise<TrainingReport | undefined> {
     if (this.busy) throw new StateError('trainer.fit: another fit of this Trainer has not ended');
+    const { hasOwnLoss } = this;
     const { task } = this.settings;
-    const given = toExamples('trainer.fit', rows, { task });
+    const given = toExamples('trainer.fit', rows, { task, hasOwnLoss });
     const fits = {
       'text-classification': ['labelled', 'many', 'value'],
       'token-classification': ['tokens'],
       'text-generation': ['language'],
       'text2text-generation': ['transformed'],
-      'feature-extraction': ['labelled', 'anchors', 'scored'],
+      'feature-extraction': ['texts', 'labelled', 'anchors', 'scored'],
     };
     if (!fits[task].includes(given.kind)) {
       throw new InputError(`trainer.fit: expected rows for task '${task}', found rows for another one (${given.kind})`);
     }
     const { validation } = options ?? {};
-    const judged = validation && toExamples('trainer.fit: validation', validation, { like: given, task });
+    const judged = validation && toExamples('trainer.fit: validation', validation, { like: given, task, hasOwnLoss });
     this.busy = true;
     try {
       const examples = await this.rendered('trainer.fit', given);
       const held = judged && (await this.rendered('trainer.fit: validation', judged));
-      const last = await this.train(examples, held, options ?? {}, report, ended);
+      const last = await this.train({ examples, held, rows }, options ?? {}, report, ended);
       if (task !== 'text-classification' || this.run?.isHead) return last;
       const [texts] = examples.columns as [string[]];
       this.fitted = await Classifier.fit((list, how) => this.embed(list, how), texts, examples.labels.flat(), {
@@ -409,20 +335,19 @@ export class Trainer {
   }
 
   private async train(
-    examples: Examples,
-    held: Examples | undefined,
-    { eval_steps, early_stopping_patience, resume_from_checkpoint, signal }: FitOptions,
+    { examples, held, rows }: { examples: Examples; held: Examples | undefined; rows: readonly TrainingRow[] },
+    { validation, eval_steps, early_stopping_patience, resume_from_checkpoint, signal }: FitOptions,
     report: ReportTo<TrainingReport>,
     ended: AbortSignal,
   ): Promise<TrainingReport | undefined> {
     const { settings } = this;
-    const { loss, isHead } = lossOf('trainer.fit', examples, settings.loss, this.hasHead);
+    const { loss, isHead, ofHead } = lossOf('trainer.fit', examples, settings.loss, this.hasHead);
     const { batch, steps } = planSteps(settings, examples, isHead);
     const names = this.namesOf(examples, isHead);
     const hint = isHead && this.hasHead ? "; loss: 'SupConLoss' learns other labels than the checkpoint's" : '';
     const labelIds = labelIdsOf('trainer.fit', examples, names, hint);
-    if (held) labelIdsOf('trainer.fit: validation', held, names);
-    const run: Run = { examples, names, batch, steps, loss, isHead };
+    const heldIds = held ? labelIdsOf('trainer.fit: validation', held, names) : [];
+    const run: Run = { examples, names, batch, steps, loss, isHead, ofHead };
     if (this.run && this.step > 0 && (this.run.loss !== loss || this.run.names.join('\n') !== names.join('\n'))) {
       throw new InputError(
         'trainer.fit: expected the labels and the loss of the run that stopped; another run needs another Trainer',
@@ -446,8 +371,24 @@ export class Trainer {
     };
     if (resume_from_checkpoint) await this.resume(resume_from_checkpoint);
     this.run = run;
-    const takeRows = (indices: readonly number[]) =>
-      isHead ? takeForHead(examples, indices, labelIds, names.length) : takeSentences(examples, indices, labelIds);
+    const take = (from: Examples, indices: readonly number[], ids: readonly number[][]) =>
+      isHead ? takeForHead(from, indices, ids, names.length) : takeSentences(from, indices, ids);
+    const takeRows = (indices: readonly number[]) => take(examples, indices, labelIds);
+    const ask: Ask = (kind, value) => this.ask(kind, value);
+    const own = this.hasOwnLoss && { loss: settings.loss as OwnLoss, columns: examples.columns.length, isHead };
+    const judge = (set: Examples) => {
+      if (own)
+        return evaluateOwn(
+          ask,
+          own,
+          ownParts(validation as TrainingRow[], batch, (indices) => take(set, indices, heldIds)),
+        );
+      if (isLanguage(set)) {
+        return evaluateLanguage((indices) => ask('evaluate', takeForHead(set, indices, [], 0)), set.size, batch);
+      }
+      if (isHead) return evaluateHead((task, items, how) => this.engine.run(task, items, how, undefined), set);
+      return evaluateVectors((texts) => this.embed(texts), examples, set);
+    };
     const source = batches(examples, batch, settings.seed ?? 0, isHead);
     for (let i = 0; i < this.step; ++i) source.next();
     const breather = new Breather();
@@ -458,15 +399,17 @@ export class Trainer {
       const indices = source.next().value as number[];
       const size = Math.ceil(indices.length / parts);
       const pieces = Array.from({ length: Math.ceil(indices.length / size) }, (_, i) => indices.slice(i * size, (i + 1) * size));
-      const done = await this.ask('step', pieces.map(takeRows));
+      const done = own
+        ? await ownStep(
+            ask,
+            own,
+            pieces.map((piece) => ({ rows: takeRows(piece), given: piece.map((i) => rows[i] as TrainingRow) })),
+          )
+        : await ask('step', pieces.map(takeRows));
       this.step = done.step;
       let evaluation: TrainingReport['evaluation'];
       if (held && (this.step % every === 0 || this.step === steps)) {
-        const judged = isLanguage(examples)
-          ? await evaluateLanguage((indices) => this.ask('evaluate', takeForHead(held, indices, [], 0)), held.size, batch)
-          : isHead
-            ? await evaluateHead((task, items, how) => this.engine.run(task, items, how, undefined), held)
-            : await evaluateVectors((texts) => this.embed(texts), examples, held);
+        const judged = await judge(held);
         const isBest = this.best === undefined || judged.score > this.best.score;
         if (isBest) this.best = { score: judged.score, step: this.step, stale: 0, ...(await this.ask('state', undefined)) };
         else ++(this.best as Best).stale;
@@ -494,10 +437,17 @@ export class Trainer {
   }
 
   /** The loss and the head of rows; without rows those of the checkpoint's head, or no head. */
-  private settled(examples: Examples | undefined): Pick<Run, 'loss' | 'isHead' | 'names'> {
-    if (!examples) return { loss: this.hasHead ? 'CrossEntropyLoss' : 'SupConLoss', isHead: this.hasHead, names: [] };
-    const { loss, isHead } = lossOf('trainer.plan', examples, this.settings.loss, this.hasHead);
-    return { loss, isHead, names: this.namesOf(examples, isHead) };
+  private settled(examples: Examples | undefined): Pick<Run, 'loss' | 'isHead' | 'ofHead' | 'names'> {
+    const { hasHead } = this;
+    if (!examples)
+      return { loss: hasHead ? 'CrossEntropyLoss' : 'SupConLoss', isHead: hasHead, ofHead: 'CrossEntropyLoss', names: [] };
+    const settled = lossOf('trainer.plan', examples, this.settings.loss, hasHead);
+    return { ...settled, names: this.namesOf(examples, settled.isHead) };
+  }
+
+  /** Whether the loss is a function of the caller. */
+  private get hasOwnLoss(): boolean {
+    return typeof this.settings.loss === 'function';
   }
 
   /** The names of labels by their numbers. */
@@ -510,31 +460,42 @@ export class Trainer {
   }
 
   /** config.json of the model with a new head. */
-  private configWith(names: readonly string[], loss: string): string {
+  private configWith(names: readonly string[], loss: HeadLoss | undefined): string {
     const { suffix } = kHeads[this.settings.task as keyof typeof kHeads];
-    const { architectures, ...config } = readConfig(this.engine) as Record<string, unknown>;
+    const { architectures } = readConfig(this.engine) as Record<string, unknown>;
     const [base] = Array.isArray(architectures) ? architectures : [];
-    const named = typeof base === 'string' ? { architectures: [base.replace(/(Model|For\w+|LMHeadModel)$/, suffix)] } : {};
     const problem = {
       CrossEntropyLoss: 'single_label_classification',
       BCEWithLogitsLoss: 'multi_label_classification',
       MSELoss: 'regression',
     };
-    const problem_type =
-      suffix === kHeads['text-classification'].suffix && loss in problem ? { problem_type: problem[loss as HeadLoss] } : {};
-    const id2label = Object.fromEntries(names.map((name, i) => [i, name]));
-    const label2id = Object.fromEntries(names.map((name, i) => [name, i]));
-    return JSON.stringify({ ...config, ...named, ...problem_type, id2label, label2id }, undefined, 2);
+    const hasProblem = loss && suffix === kHeads['text-classification'].suffix;
+    const [, bytes] = this.engine.files.find(([name]) => name === 'config.json') as NamedBytes;
+    return withMembers(new TextDecoder().decode(bytes), {
+      architectures: typeof base === 'string' ? [base.replace(/(Model|For\w+|LMHeadModel)$/, suffix)] : undefined,
+      ...(hasProblem && { problem_type: problem[loss] }),
+      id2label: Object.fromEntries(names.map((name, i) => [i, name])),
+      label2id: Object.fromEntries(names.map((name, i) => [name, i])),
+    });
   }
 
   /** Begins training with these settings, unless it has begun with them. */
-  private async begin({ loss, steps, isHead, names }: Pick<Run, 'loss' | 'steps' | 'isHead' | 'names'>): Promise<void> {
+  private async begin({
+    loss,
+    steps,
+    isHead,
+    ofHead,
+    names,
+  }: Pick<Run, 'loss' | 'steps' | 'isHead' | 'ofHead' | 'names'>): Promise<void> {
     if (this.run && this.step > 0) return;
     this.run = undefined; // there is none if this fails
     this.best = undefined;
     const { settings } = this;
     const { method = 'lora', r = 8, learning_rate, warmup_steps, margin } = settings;
     const target_modules = toTargets(settings.target_modules);
+    if (settings.label_smoothing_factor && loss !== 'CrossEntropyLoss') {
+      throw new InputError(`${where}: option 'label_smoothing_factor': expected CrossEntropyLoss with it, found ${loss}`);
+    }
     const makesHead = isHead && !this.hasHead;
     const request: SeamTrainOptions = {
       ...pick(settings, [
@@ -544,12 +505,13 @@ export class Trainer {
         'last_layers',
         'scale',
         'temperature',
+        'label_smoothing_factor',
         'adam_beta1',
         'adam_beta2',
         'adam_epsilon',
       ]),
       ...pick(settings, ['max_grad_norm', 'max_length', 'checkpointing', 'dropout', 'freeze_embeddings', 'seed']),
-      config: makesHead ? this.configWith(names, loss) : JSON.stringify(readConfig(this.engine)),
+      config: makesHead ? this.configWith(names, ofHead) : JSON.stringify(readConfig(this.engine)),
       ...(makesHead && { head: kHeads[this.settings.task as keyof typeof kHeads].head }),
       method,
       loss,
@@ -565,8 +527,9 @@ export class Trainer {
       ...(settings.task in kLanguageHeads && !settings.max_length && { max_length: kMostLanguageTokens }),
     };
     const { config: _config, ...options } = request;
-    const { target_modules: targets, fingerprint } = await this.ask('begin', request);
+    const { target_modules: targets, excluded_modules, fingerprint } = await this.ask('begin', request);
     this.targets = targets;
+    this.excluded = excluded_modules;
     this.begun = { fingerprint, options };
     this.weights = await this.ask('plan', { tokens: 1, max_seq: 1, parts: 1, words: 0 });
     if (makesHead && this.engine instanceof RemoteEngine) useConfig(this.engine.files as NamedBytes[], request.config);
@@ -608,7 +571,10 @@ export class Trainer {
     const { id2label, problem_type } = heads.length > 0 ? readConfig(this.engine) : {};
     return save_adapter(
       Object.fromEntries(tensors.map(({ name, dims, data }) => [name, new Tensor('float32', data, dims)])),
-      { r, lora_alpha, use_rslora, lora_dropout, bias, target_modules, modules_to_save, task_type } as AdapterConfig,
+      {
+        ...{ r, lora_alpha, use_rslora, lora_dropout, bias, target_modules, modules_to_save, task_type },
+        ...(this.excluded.length > 0 && { exclude_modules: this.excluded }),
+      } as AdapterConfig,
       { ...(id2label && { id2label }), ...(problem_type && { problem_type }) } as AdapterLabels,
     );
   }

@@ -1,6 +1,8 @@
 // Public types of training.
 import type { LoadOptions } from '../engine/types.js';
 import type { AbortSignalLike } from '../core/types.js';
+import type { Tensor } from '../core/tensor.js';
+import type { Tensor as NnTensor } from '../nn/tensor.js';
 import type { Chat } from '../tokenizer/types.js';
 
 /** sentence-transformers' losses, and SetFit's `SupConLoss`. */
@@ -15,6 +17,27 @@ export type SentenceLoss =
 
 /** torch's losses, of a head's logits. */
 export type HeadLoss = 'CrossEntropyLoss' | 'BCEWithLogitsLoss' | 'MSELoss';
+
+/** What a loss of one's own reads of a model, for the rows of an update or a part of it. */
+export interface LossOutputs {
+  /** Sentence vectors as `embed` gives them, `[rows, dim]`: a tensor for each column of texts, as of anchors and positives. Of models without a head. */
+  embeddings?: NnTensor[];
+  /** Of a head: `[rows, labels]`; of heads over tokens `[tokens, labels]`, of language models `[tokens to learn, vocabulary]`. */
+  logits?: NnTensor;
+  /** `[tokens]`, of heads over tokens and of language models: what each token should be, -100 where it does not count. */
+  labels?: Tensor<'int32'>;
+}
+
+/**
+ * A loss of one's own: a function of `nn` over what the model gives, and of the rows as they were given to `fit`, with all their members. It
+ * returns one number, whose gradient goes back into the model. Modules of `nn` in it learn by an optimizer of their own.
+ *
+ * @example
+ * // Cosines become what a teacher says.
+ * const loss = ({ embeddings: [a, b] }, rows) =>
+ *   nn.functional.mse_loss(nn.functional.cosine_similarity(a, b), nn.tensor(rows.map(({ teacher }) => teacher)));
+ */
+export type OwnLoss = (outputs: LossOutputs, rows: readonly any[]) => NnTensor | Promise<NnTensor>;
 
 /** Options of `Trainer.from_pretrained`: what is trained, and how. */
 export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | 'context_length'> {
@@ -65,21 +88,32 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
    * Default: `'SupConLoss'` for labelled texts, `'MultipleNegativesRankingLoss'` for `{ anchor, positive[, negative] }`, `'CoSENTLoss'` for
    * `{ sentence1, sentence2, score }`. Of a head: `'CrossEntropyLoss'`, `'BCEWithLogitsLoss'` for `labels`, `'MSELoss'` for numbers. A checkpoint
    * that has a head learns its labels; for other labels, `'SupConLoss'` leaves that head alone.
+   *
+   * A function: a loss of one's own over the sentence vectors, or over the logits of a checkpoint's head (see `OwnLoss`). Rows may then have
+   * only their texts, and any other members. It runs where it was written, with a worker too, and a validation set is judged by it.
    */
-  loss?: SentenceLoss | HeadLoss;
+  loss?: SentenceLoss | HeadLoss | OwnLoss;
   /** Of cosines in MultipleNegativesRankingLoss and CoSENTLoss. Default 20. */
   scale?: number;
   /** Default 0.5 for ContrastiveLoss, 5 for TripletLoss and BatchAllTripletLoss. */
   margin?: number;
   /** Of SupConLoss. Default 0.1. */
   temperature?: number;
+  /**
+   * Of CrossEntropyLoss: the share of a label that is spread evenly over all labels, from 0 to 1 (arXiv 1512.00567), as in transformers. Validation
+   * judges without it. Default 0.
+   */
+  label_smoothing_factor?: number;
   /** Passes over all rows. Default 1, of a head 3; few labelled texts are passed as often as `max_steps` needs. */
   epochs?: number;
   /** Updates of the weights; instead of epochs. Default for labelled texts: 40, and more with more rows. */
   max_steps?: number;
   /** Rows of an update. Default 24, and 64 where there are more than 24 labels; of a head 16. */
   batch_size?: number;
-  /** Divides a batch into so many parts that run one after the other, for memory. Losses compare texts within a part. Default 1. */
+  /**
+   * Divides a batch into so many parts that run one after the other, for memory. A part counts for the texts or, with language models and tags,
+   * the tokens that it has, so the gradient is that of the whole batch; losses that compare texts compare those of a part. Default 1.
+   */
   gradient_accumulation_steps?: number;
   /** AdamW's. Default 2e-3 for LoRA, 1e-4 otherwise; with a head 1e-3 for LoRA, 5e-5 for layers, 1e-2 for `'head'`. */
   learning_rate?: number;
@@ -215,7 +249,7 @@ export interface Evaluation {
   macro_f1?: number;
   /** Of several labels: over all labels of all texts. Of tagged words: over entities, which must be right as a whole. */
   f1?: number;
-  /** Of a language model: the mean loss of a token, and e to its power. */
+  /** Of a language model: the mean loss of a token, and e to its power. Of a loss of one's own: its mean. */
   loss?: number;
   /** e to the power of `loss`. */
   perplexity?: number;
