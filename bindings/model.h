@@ -345,6 +345,8 @@ class ModelHandle {
   Address start(Pending pending, int steps) { return reinterpret_cast<Address>(begin_job(std::move(pending), steps)); }
   Address fail(const Error& error) { return reinterpret_cast<Address>(answer_.end(error)); }
 
+  std::unique_ptr<ModelLoader> loader_;  // from begin() to finish()
+
  private:
   struct alignas(16) Stack {
     std::byte bytes[256 << 10];
@@ -376,7 +378,6 @@ class ModelHandle {
     return answer_.end();
   }
 
-  std::unique_ptr<ModelLoader> loader_;
   std::unique_ptr<Model> model_;
   std::map<int, Pending> jobs_;
   int next_job_ = 1;

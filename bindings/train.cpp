@@ -192,6 +192,14 @@ class TrainerHandle : public RetrievalHandle {
     const auto tensors = wattn::checkpoint(model());
     return tensors.ok() ? answer("tensors", to_tensors(tensors.value())) : answer(tensors.error());
   }
+  // Between begin() and finish(). names: of tensors in the files. Answer: blocks, Uint8Array, a HeldBlocks each.
+  val blocks_of(val names) const {
+    std::vector<std::uint8_t> out;
+    for (const std::string& name : emscripten::vecFromJSArray<std::string>(names)) {
+      out.push_back(static_cast<std::uint8_t>(loader_->blocks_of(name)));
+    }
+    return answer("blocks", to_typed_array(out));
+  }
   // labels: in the same form as the texts; options: threshold and first_text. A job; answer: spans, Int32Array of text, begin, end
   // and label of each; scores [spans]; windows, truncated, unknown [texts].
   // Answer: text.
@@ -235,6 +243,7 @@ EMSCRIPTEN_BINDINGS(train) {
       .constructor()
       .function("find_spans", &TrainerHandle::find_spans)
       .function("plan", &TrainerHandle::plan)
+      .function("blocks_of", &TrainerHandle::blocks_of)
       .function("train_begin", &TrainerHandle::train_begin)
       .function("train_plan", &TrainerHandle::train_plan)
       .function("train_words", &TrainerHandle::train_words)

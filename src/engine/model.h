@@ -225,6 +225,9 @@ class ModelLoader {
   // The model's, so that helpers can start while weights arrive.
   ThreadTeam& team() { return model_->team(); }
 
+  // How memory has the rows of a tensor of those files.
+  HeldBlocks blocks_of(std::string_view name) const { return weights_->blocks_of(name); }
+
   Result<void> begin_weight_file(std::string_view name, std::uint64_t bytes);
   Result<void> push(std::string_view bytes) { return weights_->push(bytes); }
   // After the last byte of the last weight file.

@@ -87,6 +87,11 @@ WeightLoader::WeightLoader(std::vector<WeightSlot> slots, std::vector<std::strin
   }
 }
 
+HeldBlocks WeightLoader::blocks_of(std::string_view name) const {
+  const auto found = slot_by_name_.find(canonical_(name));
+  return found == slot_by_name_.end() ? HeldBlocks::kNone : slots_[found->second].blocks;
+}
+
 Result<void> WeightLoader::begin_file(std::string file, std::uint64_t file_bytes) {
   if (auto complete = check_complete(); !complete.ok()) return complete;
   file_ = std::move(file);
@@ -164,9 +169,8 @@ Result<void> WeightLoader::open_gguf() {
 }
 
 Result<void> WeightLoader::take_row(const TensorInfo& tensor, WeightSlot& slot, std::int64_t row, const char* bytes) {
-  if (tensor.dtype == DType::kW8 && slot.write_blocks && !slot.compared && slot.write_blocks(slot.into, slot.first + row, bytes)) {
-    return {};
-  }
+  const bool is_written = tensor.dtype == DType::kW8 && slot.write_blocks && slot.write_blocks(row, bytes);
+  if (is_written && !slot.compared) return {};
   const std::int64_t count = row_length(tensor.shape);
   const float* values = reinterpret_cast<const float*>(bytes);
   if (tensor.dtype != DType::kF32 || reinterpret_cast<std::uintptr_t>(bytes) % alignof(float) != 0) {
@@ -194,7 +198,7 @@ Result<void> WeightLoader::take_row(const TensorInfo& tensor, WeightSlot& slot, 
     for (float& value : values_) value += slot.offset;
     values = values_.data();
   }
-  if (slot.write_row) slot.write_row(row, values);
+  if (slot.write_row && !is_written) slot.write_row(row, values);
   return {};
 }
 

@@ -16,6 +16,13 @@
 namespace wattn {
 
 // The destination of one tensor. A row is the last dimension; a tensor of rank 1 is one row.
+// How memory has the rows of a matrix in 8 bits.
+enum class HeldBlocks : std::uint8_t {
+  kNone,    // it does not, or in another order than the file
+  kGroups,  // a scale for each group of weights
+  kRows,    // a scale for each row
+};
+
 struct WeightSlot {
   std::string name;  // as in the checkpoint
   Shape shape;       // expected
@@ -35,10 +42,9 @@ struct WeightSlot {
   std::int64_t first = 0, of = 0;
   std::function<std::int64_t(std::int64_t i)> place_of{};
   std::int64_t place(std::int64_t i) const { return place_of ? place_of(i) : (first + i) % of; }
-  // Takes a row of W8 blocks as they are, `into` that layer or table at row first + row. Empty, or false: write_row takes it
-  // widened.
-  bool (*write_blocks)(const void* into, std::int64_t row, const char* blocks) = nullptr;
-  const void* into = nullptr;
+  // Takes a row of W8 blocks as they are. Empty, or false: write_row takes it widened.
+  std::function<bool(std::int64_t row, const char* blocks)> write_blocks{};
+  HeldBlocks blocks = HeldBlocks::kNone;  // which blocks write_blocks takes
   bool filled = false;
   bool compared = false;     // it has a twin or is one
   std::uint64_t digest = 0;  // of its values, if compared
@@ -60,6 +66,8 @@ class WeightLoader {
   Result<void> finish();
 
   const std::vector<WeightSlot>& slots() const { return slots_; }
+  // Of a tensor by its name in a file; kNone if there is no slot for it.
+  HeldBlocks blocks_of(std::string_view name) const;
   // At the end.
   std::vector<std::string> take_ignored() { return std::move(ignored_); }
 

@@ -47,11 +47,9 @@ struct SlotList {
     matrix(name, skipped + embedding.rows, embedding.hidden, true, [=](std::int64_t i, const float* row) {
       if (i >= skipped) set_row(embedding, i - skipped, row);
     });
-    if (skipped == 0) {
-      takes_blocks(slots.back(), &embedding, [](const void* into, std::int64_t i, const char* blocks) {
-        return set_row_blocks(*static_cast<const Embedding*>(into), i, blocks);
-      });
-    }
+    if (skipped != 0 || embedding.type != WeightType::kQ8) return;
+    slots.back().blocks = HeldBlocks::kRows;
+    slots.back().write_blocks = [=](std::int64_t i, const char* blocks) { return set_row_blocks(embedding, i, blocks); };
   }
   // T5's bias by distance, [rows, heads]; buckets: of both directions.
   void distances(const std::string& name, const DistanceBias& bias, std::int64_t heads, std::int64_t rows, std::int64_t buckets,
@@ -73,6 +71,10 @@ struct SlotList {
                        const RowOf& row_of) {
     matrix(name, out, layer.in, required, [=](std::int64_t i, const float* row) { set_weight_row(layer, row_of(i), row); });
     place(&layer, nullptr, row_of(0), layer.out);
+    if (layer.type == WeightType::kQ8) {
+      slots.back().blocks = HeldBlocks::kGroups;
+      slots.back().write_blocks = [=](std::int64_t i, const char* blocks) { return set_weight_blocks(layer, row_of(i), blocks); };
+    }
     if (!bias) return;
     slots.push_back({name + ".bias", {out}, required, [=](std::int64_t, const float* row) {
                        for (std::int64_t i = 0; i < out; ++i) layer.bias[row_of(i)] = row[i];
@@ -82,15 +84,7 @@ struct SlotList {
   // Rows [first, first + out) of a Linear that may hold several of the checkpoint's matrices.
   void linear(const std::string& name, const Linear& layer, std::int64_t first, std::int64_t out, bool bias = true,
               bool required = true) {
-    const std::size_t slot = slots.size();
     permuted_linear(name, layer, out, bias, required, [=](std::int64_t i) { return first + i; });
-    takes_blocks(slots[slot], &layer, [](const void* into, std::int64_t j, const char* blocks) {
-      return set_weight_blocks(*static_cast<const Linear*>(into), j, blocks);
-    });
-  }
-  static void takes_blocks(WeightSlot& slot, const void* into, bool (*write_blocks)(const void*, std::int64_t, const char*)) {
-    slot.into = into;
-    slot.write_blocks = write_blocks;
   }
   // The same from a matrix stored as [in, out], whose rows are buffered until the last one has arrived.
   void transposed_linear(const std::string& name, const Linear& layer, std::int64_t first, std::int64_t out, bool bias) {
@@ -128,7 +122,11 @@ inline void add_slots(std::vector<WeightSlot> more, std::vector<WeightSlot>& slo
       continue;
     }
     at->required = true;
-    at->write_blocks = nullptr;
+    if (at->blocks != slot.blocks) at->blocks = HeldBlocks::kNone;
+    const bool both = at->blocks != HeldBlocks::kNone;
+    at->write_blocks = both ? [first = std::move(at->write_blocks), second = std::move(slot.write_blocks)](
+                                  std::int64_t row, const char* blocks) { return first(row, blocks) && second(row, blocks); }
+                            : std::function<bool(std::int64_t, const char*)>();
     at->write_row = [first = std::move(at->write_row), second = std::move(slot.write_row)](std::int64_t row, const float* values) {
       first(row, values);
       second(row, values);

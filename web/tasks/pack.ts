@@ -1,8 +1,12 @@
 // A model as one GGUF file, and how near it is to the original. The work is done by packing.ts, which is loaded when it is needed.
 import { readOptions } from '../core/options.js';
 import { concat } from '../core/texts.js';
+import { Loading } from '../engine/loading.js';
+import type { Answer, SeamModel } from '../host/seam.js';
+import { fullWasm } from '../host/wasm_loader.js';
 import { openGguf } from '../source/gguf_file.js';
 import { loadFrom } from '../source/load_from.js';
+import { kSpanConfig, type NamedBytes } from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 import { openModelFiles, openWeightFile, streamWeights } from '../source/weight_files.js';
@@ -11,7 +15,24 @@ import type { PackParts } from './pack_parts.js';
 import type { Comparison, PackOptions, PackReport, ScoredPair } from './pack_types.js';
 import { pipeline } from './pipeline.js';
 
+/** What only this call of the full WebAssembly has. */
+type BlocksHandle = SeamModel & { blocks_of(names: readonly string[]): Answer & { blocks: Uint8Array } };
+
+/** How the engine has each tensor with `dtype: 'q8'`: HeldBlocks in src/io/weight_loader.h. */
+async function blocksOf(files: readonly NamedBytes[], names: readonly string[]): Promise<Uint8Array> {
+  const loading = new Loading(1, fullWasm());
+  try {
+    const isOfVectors = files.some(([name]) => name === 'modules.json');
+    const head = files.some(([name]) => name === kSpanConfig) ? 'spans' : isOfVectors ? 'none' : 'own_lm';
+    await loading.ask((handle) => handle.begin([...files], { precision: 'exact', dtype: 'q8', head, adapted_head: false }));
+    return (await loading.ask((handle) => (handle as BlocksHandle).blocks_of(names))).blocks;
+  } finally {
+    loading.release();
+  }
+}
+
 const kParts: PackParts = {
+  blocksOf,
   openGguf,
   loadFrom,
   openModel,

@@ -4,6 +4,7 @@ import type { loadFrom } from '../source/load_from.js';
 import type { openModel } from '../source/model_source.js';
 import type { openModelFiles, openWeightFile, streamWeights } from '../source/weight_files.js';
 import type { AutoTokenizer } from '../tokenizer/tokenizer.js';
+import type { NamedBytes } from '../source/model_files.js';
 import type { pipeline } from './pipeline.js';
 
 export interface PackParts {
@@ -15,4 +16,5 @@ export interface PackParts {
   streamWeights: typeof streamWeights;
   AutoTokenizer: typeof AutoTokenizer;
   pipeline: typeof pipeline;
+  blocksOf: (files: readonly NamedBytes[], names: readonly string[]) => Promise<Uint8Array>;
 }

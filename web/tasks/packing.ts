@@ -77,17 +77,13 @@ const folderOf = (file: string) => file.slice(0, file.lastIndexOf('/') + 1);
 const kBears4 =
   /(word_embeddings|tok_embeddings|embed_tokens|wte|shared)\.weight$|\.(query|key|[qk]_proj|[qk]_lin|q|k|down_proj|lin2|fc2|wo|(?<!attention\.)output\.dense|mlp\.(c_proj|Wo))\.weight$/;
 
-/** Tables of tokens, which have a scale for each row in memory. */
-const kTable = /(word_embeddings|tok_embeddings|embed_tokens|wte|shared)\.weight$/;
-/** What q8 keeps more exact in memory: other tables, poolers, heads and the modules behind the pooling. */
-const kStaysExact =
-  /classifier\.|qa_outputs\.|\bscore\.|embeddings?\.weight$|\bwpe\.weight$|relative_attention_bias\.weight$|pooler\.|\//;
+/** Types of a tensor with `dtype: 'native'`, by what the engine says that it holds: HeldBlocks in src/io/weight_loader.h. */
+const kNative = ['f32', 'native', 'native_table'] as const;
 
-function typeOf(name: string, shape: readonly number[], dtype: NonNullable<PackOptions['dtype']>): BlockType {
+function typeOf(name: string, shape: readonly number[], dtype: NonNullable<PackOptions['dtype']>, held: number): BlockType {
   if (shape.length !== 2 || (dtype !== 'f16' && (shape[1] as number) % (dtype === 'native' ? kNativeBlock : kBlock) !== 0))
     return 'f32';
-  if (dtype === 'native' && kTable.test(name)) return 'native_table';
-  if (dtype === 'native' && kStaysExact.test(name)) return 'f32';
+  if (dtype === 'native') return kNative[held] as BlockType;
   if (dtype !== 'mixed') return dtype;
   return kBears4.test(name) ? 'q4' : 'q8';
 }
@@ -225,6 +221,7 @@ async function makePlan(
   all: readonly Found[],
   options: PackOptions,
   countsOf: (files: readonly NamedBytes[], ids: number) => Promise<Float64Array>,
+  blocksOf: PackParts['blocksOf'],
 ): Promise<Plan> {
   const { dtype = 'q8', vocab, layers, dim } = options;
   // Integers are buffers, such as position ids, except in static embeddings.
@@ -251,8 +248,15 @@ async function makePlan(
     files = cutVectors(files, dim);
     report.dim = dim;
   }
+  const held =
+    dtype === 'native'
+      ? await blocksOf(
+          small,
+          kept.map(({ name }) => name),
+        )
+      : undefined;
   const tensors = new Map<string, Planned>();
-  for (const found of kept) {
+  for (const [i, found] of kept.entries()) {
     const layer = layerOf(found.name);
     const place = layer === undefined || !layers ? layer : layers.indexOf(layer);
     if (place === -1) continue;
@@ -261,7 +265,7 @@ async function makePlan(
       cut && !rows && found.shape.length === 2 && found.shape[0] === 1 && found.shape[1] === cut.rows ? cut.ids : undefined;
     const shape = rows ? [rows.length, ...found.shape.slice(1)] : columns ? [1, columns.length] : found.shape;
     const name = place === undefined || place === layer ? found.name : withLayer(found.name, place);
-    tensors.set(found.key, { name, shape, type: typeOf(found.name, shape, dtype), rows, columns });
+    tensors.set(found.key, { name, shape, type: typeOf(found.name, shape, dtype, held?.[i] ?? 0), rows, columns });
   }
   const pooler = vocab == null && !layers && dim == null;
   const there = llamaLayout(files, [...tensors.values()], { dtype, pooler });
@@ -488,7 +492,7 @@ export async function packTo(parts: PackParts, model: ModelSpecifier, write: Wri
       const { name: file } = weights;
       found.push(...tensors.map((tensor) => ({ ...tensor, name: folderOf(file) + tensor.name, key: keyOf(file, tensor.name) })));
     }
-    const plan = await makePlan(files, found, options, countsOf);
+    const plan = await makePlan(files, found, options, countsOf, parts.blocksOf);
     const order = found.flatMap(({ key }) => plan.tensors.get(key) ?? []).filter(({ shape }) => sizeOf(shape) > 0);
     const metadata = [
       ...plan.metadata,

@@ -1,0 +1,64 @@
+// Tiny models of tests/goldens made wide, with weights of their own: rows have whole groups of 64, as those of real models have.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { changed, floats } from './safetensors.js';
+import { filesOf, type Files } from './support.js';
+
+/** Members of config.json that are widths. */
+const kWidths =
+  /^(hidden_size|d_model|n_embd|dim|intermediate_size|d_ff|n_inner|hidden_dim|ffn_dim|(en|de)coder_ffn_dim|head_dim|d_kv|embedding_size|word_embed_proj_dim|moe_intermediate_size|global_head_dim|pooler_hidden_size)$/;
+/** Tables, heads and routers have as many rows as there are words, positions, labels or experts. */
+const kOtherRows =
+  /(?<!encoder\.)embed(?!dings_project|ding_hidden)|wte|wpe|shared|router|parametrizations|positions|lm_head|classifier|score|decoder\.weight|predictions|relative_attention_bias|qa_outputs/;
+
+/** Of models whose goldens begin with ids. */
+const kTokenizer = {
+  version: '1.0',
+  added_tokens: [],
+  pre_tokenizer: { type: 'Whitespace' },
+  model: { type: 'WordLevel', vocab: { '[UNK]': 3, the: 4, old: 5, bridge: 6, abc: 7, cab: 8 }, unk_token: '[UNK]' },
+};
+
+const parsed = (bytes: Uint8Array | undefined): any => JSON.parse(new TextDecoder().decode(bytes));
+
+/** The files of a folder with all widths times the least number that makes them multiples of 64. */
+export function wideFiles(folder: string): Files {
+  const files = filesOf(folder);
+  // A few have no tokenizer beside them.
+  if (![...files.keys()].some((name) => /^(tokenizer\.json|.*\.(model|spm)|vocab\..*)$/.test(name))) {
+    files.set('tokenizer.json', new TextEncoder().encode(JSON.stringify(kTokenizer)));
+  }
+  const config = parsed(files.get('config.json'));
+  const widths = new Set<number>();
+  const visit = (one: any, change: (value: number) => number) => {
+    for (const [key, value] of Object.entries(one)) {
+      if (kWidths.test(key) && typeof value === 'number') one[key] = change(value);
+      else if (typeof value === 'object' && value !== null && !Array.isArray(value)) visit(value, change);
+    }
+  };
+  visit(config, (value) => (widths.add(value), value));
+  let factor = 1;
+  while ([...widths].some((width) => width >= 16 && (width * factor) % 64 !== 0)) ++factor; // a head's width is no row's
+  visit(config, (value) => value * factor);
+  files.set('config.json', new TextEncoder().encode(JSON.stringify(config)));
+  const vocab = config.vocab_size;
+  let seed = 7;
+  const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647 - 0.5;
+  for (const name of [...files.keys()].filter((each) => each.endsWith('.safetensors'))) {
+    const weights = changed(readFileSync(join(folder, name)), (tensors) => {
+      for (const [tensor, { shape }] of [...tensors]) {
+        const isTable = kOtherRows.test(tensor) && shape.length === 2;
+        const wide = shape.map((size, axis) =>
+          (isTable && axis === 0) || axis > 1 || size === vocab || size < 4 ? size : size * factor,
+        );
+        const norm = shape.length === 1 && /weight$/.test(tensor) ? 1 : 0;
+        tensors.set(
+          tensor,
+          floats(wide, () => norm + (shape.length > 1 ? 0.3 * random() ** 3 : 0.2 * random())),
+        );
+      }
+    });
+    files.set(name, weights);
+  }
+  return files;
+}
