@@ -11,6 +11,7 @@ import type { GeneratedText, TextGenerationOptions, TextGenerationPipeline } fro
 import type { TextRankingOptions, TextRankingPipeline } from '../tasks/task_types.js';
 import type { ChatMessage } from '../tokenizer/types.js';
 import { TaskScope, throwIfAborted } from '../core/signal.js';
+import { endOf, untilStop } from '../tasks/stop_texts.js';
 import { given, isPipeline, rowsOf, type Given } from './given_model.js';
 
 // The specification's types as far as wattn uses them, so that programs without the SDK need none of its packages.
@@ -187,36 +188,6 @@ function textOf(role: string, content: string | Part[]): string {
       throw new UnsupportedError(`wattn.languageModel: expected text in a message of '${role}', found a part of type '${type}'`);
     })
     .join('');
-}
-
-/** Where the first stop sequence begins; the end of the text if there is none. */
-const endOf = (text: string, stops: readonly string[]) =>
-  Math.min(text.length, ...stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0));
-
-/** Passes text on up to the first stop sequence, and holds back what may begin one. */
-function untilStop(stops: readonly string[], give: (text: string) => void) {
-  const longest = Math.max(0, ...stops.map((stop) => stop.length));
-  let held = '';
-  let stopped = false;
-  const take = (count: number) => {
-    if (count > 0) give(held.slice(0, count));
-    held = held.slice(count);
-  };
-  return {
-    push(piece: string): void {
-      if (stopped) return;
-      held += piece;
-      const end = endOf(held, stops);
-      stopped = end < held.length;
-      if (stopped) return take(end);
-      let begin = Math.max(0, held.length - longest + 1);
-      while (begin < held.length && !stops.some((stop) => stop.startsWith(held.slice(begin)))) ++begin;
-      take(begin);
-    },
-    end(): void {
-      if (!stopped) take(held.length);
-    },
-  };
 }
 
 const usageOf = (prompt?: number, answer?: number): AiUsage => ({
