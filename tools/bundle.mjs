@@ -156,7 +156,7 @@ const bundles = [
   { entries: { tokenizer_entry_node: 'tokenizer_entry' }, node: true, split: true, plugins: [ownFiles('tokenizer')] },
   { entries: { inline_node: 'index' }, node: true, inline: true },
   { entries: { node: 'node_cjs' }, node: true, own: commonJs },
-  { entries: { cli: '../cli/cli' }, node: true, plugins: [libraryBeside] },
+  { entries: { cli: '../cli/cli' }, node: true, split: true, plugins: [libraryBeside] },
 ];
 
 const kImport = /\bimport\s*(?:\{([^}]*)\}\s*from\s*)?"\.\/([\w.-]+)";/g;

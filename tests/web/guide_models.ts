@@ -21,7 +21,7 @@ const kModels: Record<string, () => Files> = {
   'minishlab/potion-base-8M': () => folder('static/model2vec-float32'),
 };
 
-function chatFiles(): Files {
+export function chatFiles(): Files {
   const files = folder('decoders/smollm');
   const config = JSON.parse(new TextDecoder().decode(files.get('tokenizer_config.json')));
   config.chat_template = "{% for message in messages %}{{ message['content'] }} {% endfor %}";

@@ -69,6 +69,15 @@ export const kCommands: Record<string, Options> = {
       'resume',
     ),
   },
+  serve: {
+    ...kModel,
+    ...kCompute,
+    ...options(
+      'task pooling served-model-name host port workers max-batch-tokens max-concurrent-requests max-client-batch-size payload-limit api-key',
+      'auto-truncate',
+      'cors allow-host',
+    ),
+  },
 };
 
 const kModelHelp = `  --model MODEL         the model: a path (./dir, /dir), a URL, or a hub id (org/name); default: the small one in the package,
@@ -113,6 +122,7 @@ export const kHelp: Record<string, string> = {
   download   download a model from a hub, to load it offline later
   cache      list or delete what was downloaded
   train      fine-tune a model on your own examples
+  serve      answer over HTTP: OpenAI's routes and those of text-embeddings-inference
 
   wattn help COMMAND    show the options of a command (also: wattn COMMAND --help)
   wattn --version       show the version
@@ -351,6 +361,31 @@ ${kModelHelp}${kRunHelp}  --task TASK           text-classification, token-class
   --save-steps N        updates between two states in --out (default: one is kept every minute)
   --seed N              of the order of rows and of LoRA's first values (default 0)
   --options JSON        more options of Trainer: {"warmup_steps": 10, "weight_decay": 0, "checkpointing": true}
+`,
+  serve: `Usage: wattn serve [--model MODEL] [options]
+
+Answers over HTTP until Ctrl+C (SIGINT) or SIGTERM; then it finishes what it has begun, and ends. {"url": .., "model": .., "task": ..} is written once it
+listens. OpenAI's routes: /v1/embeddings, /v1/chat/completions, /v1/models. Those of text-embeddings-inference: /embed, /embed_sparse, /predict, /rerank,
+/info. Also /health and /metrics (Prometheus).
+
+${kModelHelp}${kComputeHelp}  --task TASK           feature-extraction, sparse-encoding, text-classification (cross-encoders too) or text-generation (default: what
+                        the model's files say)
+  --pooling MODE        of token vectors, for models that do not say it: mean, cls, lasttoken, ..
+  --served-model-name NAME
+                        the model's name in requests (default: the hub id, or the last part of a path)
+  --host ADDRESS        where to listen (default 127.0.0.1: this machine alone)
+  --port N              default 8080; 0: any that is free
+  --allow-host NAME     a name in URLs that lead here, beside localhost and addresses (may be repeated)
+  --cors ORIGIN         pages of this origin may ask, such as https://example.org; *: all pages (may be repeated)
+  --api-key KEY         ask for "Authorization: Bearer KEY"; better given as WATTN_API_KEY in the environment, which other users cannot see
+  --workers N           worker threads with a copy of the model each (default 1)
+  --auto-truncate       cut texts that are too long (default: refuse them)
+  --max-batch-tokens N  tokens of a call of the model, in which texts of several requests share its work (default 2048)
+  --max-concurrent-requests N
+                        more requests at a time are refused with status 429 (default 512)
+  --max-client-batch-size N
+                        texts of a request, at most (default 2048)
+  --payload-limit N     bytes of a request's body, at most (default 2000000)
 `,
 };
 

@@ -126,6 +126,7 @@ const commands: Record<string, Command> = {
   evaluate: evaluateModel,
   distill: distillModel,
   train,
+  serve: async (...args) => (await import('./serve.js')).serve(...args),
 };
 
 /** An error in one line: one of the library and of the system as it is, any other with the places in the code that lead to it. */
