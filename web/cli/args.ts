@@ -78,6 +78,7 @@ export const kCommands: Record<string, Options> = {
       'cors allow-host',
     ),
   },
+  mcp: { ...kModel, ...kCompute, ...options('max-tokens ner labels', 'words') },
 };
 
 const kModelHelp = `  --model MODEL         the model: a path (./dir, /dir), a URL, or a hub id (org/name); default: the small one in the package,
@@ -123,6 +124,7 @@ export const kHelp: Record<string, string> = {
   cache      list or delete what was downloaded
   train      fine-tune a model on your own examples
   serve      answer over HTTP: OpenAI's routes and those of text-embeddings-inference
+  mcp        tools for language models (Model Context Protocol): search folders, embed, redact
 
   wattn help COMMAND    show the options of a command (also: wattn COMMAND --help)
   wattn --version       show the version
@@ -386,6 +388,16 @@ ${kModelHelp}${kComputeHelp}  --task TASK           feature-extraction, sparse-e
   --max-client-batch-size N
                         texts of a request, at most (default 2048)
   --payload-limit N     bytes of a request's body, at most (default 2000000)
+`,
+  mcp: `Usage: wattn mcp [FOLDER..] [options]
+
+Speaks the Model Context Protocol over standard input and output, for editors and agents that start it. Tools: search (in the .txt, .md and .html files of the
+folders, as they are at each search), embed, redact. It ends with its input.
+
+${kModelHelp}${kComputeHelp}  --max-tokens N        tokens of a part, in which texts are found (default 256, at most the model's own)
+  --words               search by words alone: no model, and no tool embed
+  --ner MODEL           redact also replaces names, which this GLiNER model finds (default: email addresses, phone and card numbers)
+  --labels A,B,C        with --ner: the names to replace (default person,organization,location)
 `,
 };
 

@@ -127,6 +127,7 @@ const commands: Record<string, Command> = {
   distill: distillModel,
   train,
   serve: async (...args) => (await import('./serve.js')).serve(...args),
+  mcp: async (...args) => (await import('./mcp.js')).mcp(...args),
 };
 
 /** An error in one line: one of the library and of the system as it is, any other with the places in the code that lead to it. */
