@@ -66,15 +66,27 @@ export const [${names.join(', ')}] = (shared.errors ??= [${names.map((name) => `
   },
 };
 
-/** In bundles for Node, `x_node.ts` replaces `x.ts`. */
-const nodeModules = {
-  name: 'node-modules',
+/** In bundles for another platform than a page, `x_node.ts` or `x_edge.ts` replaces `x.ts`. files: an expression for the names x. */
+const replaced = (platform, files) => ({
+  name: `${platform}-modules`,
   setup({ onResolve }) {
-    onResolve({ filter: /\/(platform|workers)\.js$/ }, ({ path, resolveDir }) => ({
-      path: join(resolveDir, path.replace('.js', '_node.ts')),
+    onResolve({ filter: new RegExp(`/(${files})\\.js$`) }, ({ path, resolveDir }) => ({
+      path: join(resolveDir, path.replace('.js', `_${platform}.ts`)),
     }));
   },
+});
+const nodeModules = replaced('node', 'platform|workers');
+const edgeModules = replaced('edge', 'platform|workers|embedded');
+
+/** On the edge a program imports its .wasm files, which lie beside the script. */
+const importedWasm = {
+  name: 'imported-wasm',
+  setup({ onResolve }) {
+    onResolve({ filter: /^wattn-\w+\.wasm$/ }, ({ path }) => ({ path: `./${path}`, external: true }));
+  },
 };
+/** What a bundle for the edge is. */
+const edge = { edge: true, inline: true, split: true };
 
 /** Other .wasm files for an entry: see web/host/own_files.ts. */
 const ownFiles = (kind) => ({
@@ -155,6 +167,18 @@ const bundles = [
   { entries: { 'wattn-thread': 'thread' }, node: true, own: nodeScript },
   { entries: { tokenizer_entry_node: 'tokenizer_entry' }, node: true, split: true, plugins: [ownFiles('tokenizer')] },
   { entries: { inline_node: 'index' }, node: true, inline: true },
+  {
+    ...edge,
+    entries: {
+      edge: 'edge/index',
+      nn_entry_edge: 'edge/nn_entry',
+      ai_sdk_entry_edge: 'ai_sdk_entry',
+      langchain_entry_edge: 'langchain_entry',
+      llamaindex_entry_edge: 'llamaindex_entry',
+    },
+    plugins: [beside({ 'index.js': 'edge.js' })],
+  },
+  { ...edge, entries: { tokenizer_entry_edge: 'edge/tokenizer_entry' }, plugins: [ownFiles('tokenizer')] },
   { entries: { node: 'node_cjs' }, node: true, own: commonJs },
   { entries: { cli: '../cli/cli' }, node: true, split: true, plugins: [libraryBeside] },
 ];
@@ -218,7 +242,16 @@ async function joinChunks(files, entry, how) {
 }
 
 async function bundle(memoryFlags) {
-  for (const { entries, node = false, inline = false, inWorker = false, split = false, plugins = [], own = {} } of bundles) {
+  for (const {
+    entries,
+    node = false,
+    edge = false,
+    inline = false,
+    inWorker = false,
+    split = false,
+    plugins = [],
+    own = {},
+  } of bundles) {
     const how = node ? { minifySyntax: true } : { minify: true }; // Node prints the line of an error that nobody catches
     const { define = {}, inject = [], ...others } = { ...own };
     const names = Object.entries(entries);
@@ -247,7 +280,7 @@ async function bundle(memoryFlags) {
       plugins: [
         keepByteOrderMarks,
         ...(inWorker || 'thread' in entries ? [] : [sharedErrors]),
-        ...(inline ? [inlineFiles] : []),
+        ...(edge ? [edgeModules, importedWasm] : inline ? [inlineFiles] : []),
         ...(node ? [nodeModules] : []),
         ...plugins,
       ],
@@ -256,7 +289,9 @@ async function bundle(memoryFlags) {
     });
     const files = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
     for (const group of kGroups) if (group in entries) await joinChunks(files, `${group}.js`, how);
-    for (const [file, text] of files) writeFileSync(join(dist, file), text);
+    // Bundlers warn of imports of files without effects for their effects.
+    const text = (file) => (edge ? files.get(file).replace(/\bimport"\.\/chunk-[\w-]+\.js";/g, '') : files.get(file));
+    for (const file of files.keys()) writeFileSync(join(dist, file), text(file));
   }
   chmodSync(join(dist, 'cli.js'), 0o755);
 }
@@ -373,6 +408,7 @@ writeFileSync(join(dist, 'wattn-search.wasm'), builtWasm('wattn-search.wasm'));
 await bundle(memoryFlags).catch(() => process.exit(1)); // esbuild has said why
 writeInlineFiles();
 emitTypes();
-console.log(
-  `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm', 'wattn-nn.wasm', 'wattn-search.wasm', 'wattn-full-simd.wasm', 'wattn-full-relaxed.wasm'].map(brotliSize).join(', ')}`,
-);
+if (!process.env.FAST)
+  console.log(
+    `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm', 'wattn-nn.wasm', 'wattn-search.wasm', 'wattn-full-simd.wasm', 'wattn-full-relaxed.wasm'].map(brotliSize).join(', ')}`,
+  );

@@ -1,6 +1,7 @@
 // Installs each example (examples/) outside the checkout from the packed tarball and uses it as a person would. Takes minutes and needs a
 // network, so it runs nightly. `node tools/check_examples.mjs [NAME...]`
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
@@ -201,6 +202,41 @@ async function extension() {
   }
 }
 
+/** In Cloudflare's run time on this machine, as it would be deployed. */
+async function cloudflare() {
+  const cwd = open('cloudflare');
+  const env = { ...process.env, WRANGLER_SEND_METRICS: 'false', CI: '1' };
+  const args = [
+    'node_modules/wrangler/bin/wrangler.js',
+    'dev',
+    '--port',
+    '0',
+    '--ip',
+    '127.0.0.1',
+    '--show-interactive-dev-session=false',
+  ];
+  const server = spawn(join(cwd, 'node_modules/.bin/node'), args, { cwd, env });
+  try {
+    const url = await new Promise((resolve, reject) => {
+      let said = '';
+      for (const stream of [server.stdout, server.stderr])
+        stream.on('data', (part) => {
+          said += part;
+          const found = /Ready on (http:\/\/127\.0\.0\.1:\d+)/.exec(said);
+          if (found) resolve(found[1]);
+        });
+      server.on('exit', () => reject(new Error(`wrangler ended: ${said}`)));
+    });
+    for (const [i, text] of kTexts.entries()) await fetch(`${url}/notes/${i}`, { method: 'PUT', body: text });
+    const found = await (await fetch(`${url}/search?q=${encodeURIComponent(kQuestion)}`)).json();
+    equal(found[0].text, expected[0].text, 'the nearest note');
+    equal(found.length, kTexts.length, 'the number of notes');
+  } finally {
+    server.kill();
+    if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
+  }
+}
+
 const examples = {
   'embed-file': embedFile,
   'search-node': searchNode,
@@ -209,6 +245,7 @@ const examples = {
   react: () => components('react'),
   vue: () => components('vue'),
   extension,
+  cloudflare,
 };
 const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(examples);
 const { check, end } = checklist();

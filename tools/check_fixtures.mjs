@@ -2,10 +2,11 @@
 // needs a network, so it runs nightly, not for each change. `node tools/check_fixtures.mjs [NAME...]`
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { extname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { blocksOf } from './docs/examples.mjs';
 import { checklist, checkPage, inPage, install, kInlinePolicy, model, moveAway, pack, same } from './lib/consumers.mjs';
 import { fail, root, run } from './lib/shell.mjs';
@@ -99,6 +100,24 @@ async function nextStandalone() {
       if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
     }
   }
+}
+
+/** What a free plan of Cloudflare's would count of an upload that embeds, classifies and searches, without a model: bytes after gzip. */
+const kMostUploaded = 600_000;
+
+/** In Cloudflare's run time, as wrangler bundles it. */
+function workerd() {
+  const folder = install(packing, 'workerd', { network: true });
+  const env = { ...process.env, WRANGLER_SEND_METRICS: 'false' };
+  run(bin(folder, 'node'), ['node_modules/wrangler/bin/wrangler.js', 'deploy', '--dry-run', '--outdir', 'out'], {
+    cwd: folder,
+    env,
+  });
+  const files = readdirSync(join(folder, 'out')).filter((file) => /\.(js|wasm)$/.test(file));
+  const size = files.reduce((sum, file) => sum + gzipSync(readFileSync(join(folder, 'out', file))).length, 0);
+  if (size > kMostUploaded) throw new Error(`the upload has ${size} bytes after gzip, more than ${kMostUploaded}`);
+  run(bin(folder, 'node'), ['check.mjs'], { cwd: folder, env });
+  return `${(size / 1000).toFixed(0)} kB after gzip`;
 }
 
 /** The body of the first response of a server that starts. */
@@ -228,6 +247,7 @@ const fixtures = {
   sveltekit: frameworkApp('sveltekit', 'static'),
   nuxt: frameworkApp('nuxt', 'public'),
   astro: frameworkApp('astro', 'public'),
+  workerd,
   jest: jestJsdom,
   llamaindex: integration('llamaindex', 'LlamaIndex.TS'),
   orama: integration('orama', 'Orama'),

@@ -12,6 +12,8 @@ interface Shared {
   told?: Set<string>;
   /** The exports of errors.ts in their order; tools/bundle.mjs puts them here. */
   errors?: unknown[];
+  /** .wasm files that the program's own scripts have inside, by name: packed (host/unpack.ts), or as modules on the edge. */
+  embedded?: Record<string, unknown>;
 }
 
 const kKey = Symbol.for(`wattn@${__WATTN_VERSION__}`);

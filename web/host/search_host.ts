@@ -1,6 +1,5 @@
 // Instances of the WebAssembly of search (bindings/search.cpp). This file is always imported when it is first needed, as nn_host.ts.
-import { search } from './inline_files.js';
-import { unpack } from './unpack.js';
+import { embedded } from './embedded.js';
 import { compileWasm, instantiateWasm, type Instance, type WasmFiles } from './wasm_loader.js';
 
 /** See wasm_files.ts. */
@@ -50,7 +49,7 @@ const files: WasmFiles<SearchSeam> = {
   createModule,
   choose: () =>
     __WATTN_INLINE__
-      ? { kind: 'simd', bytes: () => unpack(search) }
+      ? embedded('search')
       : { kind: 'simd', file: 'search', url: () => new URL('./wattn-search.wasm', import.meta.url) },
 };
 

@@ -1,17 +1,16 @@
 // The .wasm files with models, and their glue code.
 import createModule from '../../build/wasm-simd/wattn.mjs';
-import { models } from './inline_files.js';
+import { embedded, isEmbedded } from './embedded.js';
 import { hasRelaxedSimd } from './relaxed_simd.js';
 import type { SeamModule } from './seam.js';
-import { unpack } from './unpack.js';
 import type { WasmFiles } from './wasm_loader.js';
 
-/** Set by tools/bundle.mjs: whether the WebAssembly is embedded in the script (wattn/inline). */
+/** Set by tools/bundle.mjs: whether the WebAssembly is inside the program (wattn/inline, the edge). */
 declare const __WATTN_INLINE__: boolean;
 
 // Bundlers recognise exactly this form of URL and include the files.
 function choose(): ReturnType<WasmFiles['choose']> {
-  if (__WATTN_INLINE__) return { kind: 'simd', bytes: () => unpack(models) };
+  if (__WATTN_INLINE__) return embedded('simd');
   return hasRelaxedSimd()
     ? { kind: 'relaxed', url: () => new URL('./wattn-relaxed.wasm', import.meta.url) }
     : { kind: 'simd', url: () => new URL('./wattn-simd.wasm', import.meta.url) };
@@ -20,8 +19,8 @@ function choose(): ReturnType<WasmFiles['choose']> {
 export const wasmFiles: WasmFiles<SeamModule> = { createModule, choose };
 
 /** The same with all that is rare, and training of models. */
-export const fullFiles: WasmFiles<SeamModule> | undefined = __WATTN_INLINE__
-  ? undefined
+export const fullFiles: WasmFiles<SeamModule> = __WATTN_INLINE__
+  ? { createModule, choose: () => embedded('full-simd'), isThere: () => isEmbedded('full-simd') }
   : {
       createModule,
       choose: () =>

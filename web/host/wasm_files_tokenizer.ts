@@ -1,23 +1,17 @@
 // The .wasm file of wattn/tokenizer, which has no models, and its glue code. Every entry trains tokenizers with it.
 import createModule from '../../build/wasm-simd/wattn-tokenizer.mjs';
-import { UnsupportedError } from '../core/errors.js';
+import { embedded } from './embedded.js';
 import type { SeamModule } from './seam.js';
 import type { WasmFiles } from './wasm_loader.js';
 
 /** See wasm_files.ts. */
 declare const __WATTN_INLINE__: boolean;
 
-const notInside = (): never => {
-  throw new UnsupportedError(
-    "wattn/inline: the code that trains tokenizers is not included; use the entry wattn, or pass the URL of wattn-tokenizer.wasm in the option 'wasm'",
-  );
-};
-
 // Bundlers recognise exactly this form of URL and include the file.
 export const wasmFiles: WasmFiles<SeamModule> = {
   createModule,
   choose: () =>
     __WATTN_INLINE__
-      ? notInside()
+      ? embedded('tokenizer')
       : { kind: 'simd', file: 'tokenizer', url: () => new URL('./wattn-tokenizer.wasm', import.meta.url) },
 };

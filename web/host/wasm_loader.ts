@@ -30,11 +30,21 @@ interface OwnFile {
   file?: string;
 }
 
+/** A file inside a script: its bytes, or as a module. */
+export interface EmbeddedFile {
+  kind: WasmKind;
+  file: string;
+  bytes?: () => Promise<Uint8Array>;
+  module?: unknown;
+}
+
 /** .wasm files of one kind and their glue code: wasm_files.ts, wasm_files_tokenizer.ts, nn_host.ts. */
 export interface WasmFiles<Seam extends Module = Module> {
   createModule: (settings: object) => Promise<Seam>;
   /** The best .wasm file for this engine. */
-  choose(): OwnFile | { kind: WasmKind; bytes: () => Promise<Uint8Array> };
+  choose(): OwnFile | EmbeddedFile;
+  /** False: they are in no script that was loaded. Default: they are where `choose` says. */
+  isThere?(): boolean;
   /** The caller's replacement. Undefined: `env.wasm` for the entry's own files, none for others. */
   given?: Env['wasm'];
 }
@@ -153,17 +163,19 @@ function chooseFile(
     }
     return { key: full.href, kind: 'given', from: full.href, compile: () => compileUrl(full) };
   }
-  const inside = of.choose();
-  const { kind } = inside;
-  const { flag = kind as 'simd', file = flag } = inside as OwnFile;
-  const flagAt = shared ? __WATTN_MEMORY_FLAG__[flag] : undefined;
-  if ('bytes' in inside) {
-    const from = 'the WebAssembly embedded in wattn/inline';
-    const compile = async () => compileBytes(await inside.bytes(), from, '', flagAt);
-    return { key: `inline ${shared}`, kind, from, shared, compile };
+  const own = of.choose();
+  const { kind } = own;
+  if (!('url' in own)) {
+    const { file, module, bytes } = own;
+    if (!bytes) return { key: module, kind, from: `wattn-${file}.wasm`, compile: async () => module as WebAssembly.Module };
+    const from = `wattn-${file}.wasm inside this script`;
+    const flagAt = shared ? __WATTN_MEMORY_FLAG__[file as 'simd'] : undefined;
+    return { key: `inline ${shared}`, kind, from, shared, compile: async () => compileBytes(await bytes(), from, '', flagAt) };
   }
-  const own = platform.ownFile(`wattn-${file}.wasm`, inside.url);
-  return { key: `${own.href} ${shared}`, kind, from: own.href, shared, compile: () => compileUrl(own, flagAt) };
+  const { flag = kind as 'simd', file = flag } = own;
+  const flagAt = shared ? __WATTN_MEMORY_FLAG__[flag] : undefined;
+  const at = platform.ownFile(`wattn-${file}.wasm`, own.url);
+  return { key: `${at.href} ${shared}`, kind, from: at.href, shared, compile: () => compileUrl(at, flagAt) };
 }
 
 const last = new Map<WasmFiles, { key: unknown; compiled: Promise<Omit<Compiled, 'files'>> }>();
@@ -172,10 +184,10 @@ const last = new Map<WasmFiles, { key: unknown; compiled: Promise<Omit<Compiled,
 export const wasmIsGiven = () => Object.values(env.wasm).some((wanted) => wanted !== undefined);
 
 /** The .wasm files for models that the entry's own do not know; undefined if there are none. */
-export const fullWasm = () => (wasmIsGiven() ? undefined : full);
+export const fullWasm = () => (wasmIsGiven() || full?.isThere?.() === false ? undefined : full);
 
 /** Whether the WebAssembly is embedded in the script, so that workers receive it with their first message. */
-export const wasmIsInside = () => 'bytes' in files.choose();
+export const wasmIsInside = () => !('url' in files.choose());
 
 /** The compiled module. It is compiled at the first call, and again only after a failure or with other settings. */
 export async function compileWasm<Seam extends Module>(withSharedMemory: boolean, of: WasmFiles<Seam>): Promise<Compiled<Seam>> {

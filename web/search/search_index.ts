@@ -12,7 +12,7 @@ import { readDocument } from './document.js';
 import { toFilter, warnOfUnknown } from './filter.js';
 import { candidates, isAbove, reranked, toHits } from './find.js';
 import { checkName } from './names.js';
-import { openStore } from './platform.js';
+import { openGiven } from './given_store.js';
 import { SegmentLog } from './segment_log.js';
 import {
   Damage,
@@ -43,7 +43,7 @@ import { Analyser } from './words.js';
 
 const kOpenRules: Rules = {
   embed: 'any',
-  store: 'string',
+  store: 'any',
   precision: ['float32', 'int8', 'binary'],
   truncate_dim: 'count',
   chunk: 'any',
@@ -112,7 +112,7 @@ export class Index {
     const embedder = embed ? new Embedder(embed, options) : undefined;
     const analyser = new Analyser(words);
     const makeWords = () => new Bm25(analyser, words);
-    const store = await openStore(name, options?.store ?? undefined);
+    const store = await openGiven(name, options?.store);
     const index = new Index(name, store, embedder, options ?? {}, new Contents(makeWords));
     try {
       await index.refresh(true);

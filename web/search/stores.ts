@@ -31,7 +31,7 @@ export interface SegmentStore {
 /** What an index is called in messages. */
 export const placeOf = (name: string, { kind }: Pick<SegmentStore, 'kind'>): string => `Index: '${name}' in ${kind}`;
 
-function reason(cause: unknown): string {
+export function reason(cause: unknown): string {
   const { name, message, code } = (cause ?? {}) as { name?: string; message?: string; code?: unknown };
   return typeof code === 'string' ? code : `${name}: ${message}`;
 }

@@ -38,15 +38,87 @@ export type ChunkFunction = (
 /** How much of a vector is kept. `'int8'`: a byte a number. `'binary'`: bits find candidates, bytes rank them. `'float32'`: all. */
 export type IndexPrecision = 'float32' | 'int8' | 'binary';
 
+/**
+ * A store of your own for an index: values by their keys, which begin with `wattn/`. A value must be readable as soon as `put` is done, and `put` must be
+ * able to refuse: that is what keeps two writers apart.
+ *
+ *     const values = new Map();
+ *     const store = {
+ *       list: async (prefix) => [...values.keys()].filter((key) => key.startsWith(prefix)),
+ *       get: async (key) => values.get(key),
+ *       put: async (key, bytes, isNew) => (isNew && values.has(key) ? false : !!values.set(key, bytes)),
+ *       delete: async (key) => values.delete(key),
+ *     };
+ *     const index = await Index.open('notes', { store });
+ */
+export interface IndexStore {
+  /** The keys that begin with `prefix`. */
+  list(prefix: string): Promise<string[]>;
+  /** A value. `undefined` or `null`: there is none. */
+  get(key: string): Promise<Uint8Array | ArrayBuffer | null | undefined>;
+  /** Stores a value, whole or not at all. isNew: only if there is none. `false`: there is one, and nothing was changed. */
+  put(key: string, bytes: Uint8Array, isNew: boolean): Promise<boolean>;
+  /** Removes a value, if it is there. */
+  delete(key: string): Promise<unknown>;
+}
+
+/** The part of Cloudflare's `R2Bucket` that an index uses. */
+export interface ObjectBucketLike {
+  /** A page of the keys of objects. */
+  list(options?: any): Promise<{ objects: { key: string }[]; truncated: boolean; cursor?: string }>;
+  /** An object with its bytes, or `null`. */
+  get(key: string): Promise<any>;
+  /** Stores an object; `null` if the condition does not hold. */
+  put(key: string, bytes: any, options?: any): Promise<any>;
+  /** Removes an object. */
+  delete(key: any): Promise<void>;
+  /** Tells it from other stores; not called. */
+  createMultipartUpload(key: string): any;
+}
+
+/** The part of Cloudflare's `KVNamespace` that an index uses. */
+export interface KeyValueLike {
+  /** A page of keys. */
+  list(options?: any): Promise<{ keys: { name: string }[]; list_complete: boolean; cursor?: string }>;
+  /** A value, or `null`. */
+  get(key: any, type: any): Promise<any>;
+  /** Stores a value. */
+  put(key: string, bytes: any): Promise<void>;
+  /** Removes a value. */
+  delete(key: string): Promise<void>;
+  /** Tells it from other stores; not called. */
+  getWithMetadata(...given: any[]): any;
+}
+
+/** The part of Cloudflare's `DurableObjectStorage` that an index uses. */
+export interface DurableStorageLike {
+  /** Keys that begin with a prefix, with their values. */
+  list(options: any): Promise<Map<string, any>>;
+  /** A value. */
+  get(key: any): Promise<any>;
+  /** Stores a value. */
+  put(key: any, value: any): Promise<void>;
+  /** Removes a value. */
+  delete(key: any): Promise<any>;
+  /** Runs what happens whole or not at all. */
+  transaction<T>(run: (within: any) => Promise<T>): Promise<T>;
+  /** Tells it from other stores; not called. */
+  getAlarm(): Promise<any>;
+}
+
+/** A store that a program gives: Cloudflare's R2, a Durable Object's storage or KV, as they are bound, or one of its own. */
+export type GivenStore = ObjectBucketLike | DurableStorageLike | KeyValueLike | IndexStore;
+
 /** Options of `Index.open`. */
 export interface IndexOptions {
   /** Makes vectors. Default: none, then the index knows words alone. */
   embed?: FeatureExtractionPipeline | EmbedFunction | undefined;
   /**
    * Where the index is kept. `'opfs'`: the origin's private files; `'indexeddb'`; `'memory'`: nowhere. In Node a folder's path, in which the index
-   * gets a folder of its name. Default: in a page `'opfs'` if it can be written there, else `'indexeddb'`; in Node the current folder.
+   * gets a folder of its name. Or a store as an object: `IndexStore`, an R2 bucket, a Durable Object's storage, a KV namespace (one writer at a time).
+   * Default: in a page `'opfs'` if it can be written there, else `'indexeddb'`; in Node the current folder.
    */
-  store?: 'opfs' | 'indexeddb' | 'memory' | (string & {}) | undefined;
+  store?: 'opfs' | 'indexeddb' | 'memory' | (string & {}) | GivenStore | undefined;
   /** Default `'int8'`. An index that exists keeps its own. */
   precision?: IndexPrecision | undefined;
   /** Keeps the first numbers of each vector (Matryoshka embeddings). Default: all. */
@@ -237,7 +309,7 @@ export interface IndexStoreOptions {
 export interface IndexListing {
   /** The name to open it by. */
   name: string;
-  /** Where it is kept: `'opfs'`, `'indexeddb'` or a folder. */
+  /** Where it is kept: `'opfs'`, `'indexeddb'`, a folder, or the kind of a store that was given. */
   store: string;
 }
 

@@ -4,13 +4,13 @@ import { readOptions, type Rules } from '../core/options.js';
 import { Breather } from '../core/signal.js';
 import { beginHead, readHead, removeHead, type FoundHead, type Head } from './head.js';
 import { checkName } from './names.js';
-import { listIndexes, openStore } from './platform.js';
+import { listGiven, openGiven } from './given_store.js';
 import { chainOf, covers, isLeftOver, newIndex, parseName, SegmentLog, textOf, type SegmentName } from './segment_log.js';
 import { Damage, decodeSegment, encodeSegment, salvageSegment, type Segment } from './segments.js';
 import { placeOf, type SegmentStore } from './stores.js';
 import type { IndexCheck, IndexListing, IndexProblem, IndexRepair, IndexStoreOptions } from './types.js';
 
-const kRules: Rules = { store: 'string' };
+const kRules: Rules = { store: 'any' };
 const kHead = 'head';
 const never = new AbortController().signal;
 
@@ -22,7 +22,7 @@ async function withStore<T>(
 ): Promise<T> {
   checkName(where, name);
   options = readOptions(where, options, kRules);
-  const store = await openStore(name, options?.store ?? undefined);
+  const store = await openGiven(name, options?.store);
   try {
     return await run(store);
   } finally {
@@ -32,7 +32,7 @@ async function withStore<T>(
 
 export async function list(options: IndexStoreOptions | undefined): Promise<IndexListing[]> {
   options = readOptions('Index.list', options, kRules);
-  return (await listIndexes(options?.store ?? undefined)).sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  return (await listGiven(options?.store)).sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
 export function remove(name: string, options: IndexStoreOptions | undefined): Promise<void> {

@@ -1,0 +1,19 @@
+// The .wasm files inside a script (wattn/inline). In bundles for the edge, embedded_edge.ts takes this file's place.
+import { UnsupportedError } from '../core/errors.js';
+import { shared } from '../core/shared.js';
+import { models, nn, search } from './inline_files.js';
+import { unpack } from './unpack.js';
+import type { EmbeddedFile } from './wasm_loader.js';
+
+const kInside: Record<string, string> = { simd: models, nn, search };
+const packedOf = (file: string) => kInside[file] ?? (shared.embedded?.[file] as string | undefined);
+
+/** Whether a file is in a script that was loaded. */
+export const isEmbedded = (file: string): boolean => packedOf(file) !== undefined;
+
+/** wattn-<file>.wasm. */
+export function embedded(file: string): EmbeddedFile {
+  const packed = packedOf(file);
+  if (packed !== undefined) return { kind: 'simd', file, bytes: () => unpack(packed) };
+  throw new UnsupportedError(`wattn/inline: wattn-${file}.wasm is not inside; use the entry wattn, or pass its URL in the option 'wasm'`);
+}
