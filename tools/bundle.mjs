@@ -37,6 +37,8 @@ const beside = (files) => ({
 });
 /** wattn/inline reads its embedded files from one file beside the script, which all importers share. */
 const inlineFiles = beside({ 'inline_files.js': 'inline_files.js' });
+/** In Node with the scripts of Node's workers. */
+const inlineNodeFiles = beside({ 'inline_files.js': 'inline_files_node.js' });
 /** The command uses the library beside it instead of a second copy. */
 const libraryBeside = beside({ 'entries/index.js': 'node.js', 'entries/train_entry.js': 'train_entry_node.js' });
 /** index passes on the exports of two files beside it (web/entries/page.ts, api.ts), and the entries for other libraries import index. */
@@ -108,6 +110,9 @@ const commonJs = {
 /** Workers are modules wherever a bundle's folder is that they are copied to. */
 const nodeScript = { outExtension: { '.js': '.mjs' } };
 
+/** What a worker is started from by its text, without a file: CommonJS, as that needs no URL. */
+const evaluated = { format: 'cjs', minify: true, define: { 'import.meta.url': 'undefined' } };
+
 /** Emscripten's glue drops U+FEFF at the beginning of a string as a byte order mark. It may be a part of a text. */
 const keepByteOrderMarks = {
   name: 'keep-byte-order-marks',
@@ -166,6 +171,8 @@ const bundles = [
   { entries: { 'wattn-train-worker': 'train_worker' }, node: true, inWorker: true, plugins: [ownFiles('full')], own: nodeScript },
   { entries: { 'wattn-thread': 'thread' }, node: true, own: nodeScript },
   { entries: { tokenizer_entry_node: 'tokenizer_entry' }, node: true, split: true, plugins: [ownFiles('tokenizer')] },
+  { entries: { 'inline-worker': 'worker' }, node: true, inWorker: true, own: evaluated },
+  { entries: { 'inline-thread': 'thread' }, node: true, own: evaluated },
   { entries: { inline_node: 'index' }, node: true, inline: true },
   {
     ...edge,
@@ -280,7 +287,7 @@ async function bundle(memoryFlags) {
       plugins: [
         keepByteOrderMarks,
         ...(inWorker || 'thread' in entries ? [] : [sharedErrors]),
-        ...(edge ? [edgeModules, importedWasm] : inline ? [inlineFiles] : []),
+        ...(edge ? [edgeModules, importedWasm] : inline ? [node ? inlineNodeFiles : inlineFiles] : []),
         ...(node ? [nodeModules] : []),
         ...plugins,
       ],
@@ -303,13 +310,18 @@ function writeInlineFiles() {
     const all = [5, 6, 7, 8, 9].map((memLevel) => gzipSync(bytes, { level: 9, memLevel }));
     return all.sort((a, b) => a.length - b.length)[0].toString('base64');
   };
-  const scripts = { engine: 'worker.js', thread: 'thread.js' };
-  for (const kind in scripts) scripts[kind] = readFileSync(join(dist, scripts[kind]), 'utf8');
+  const textOf = (file) => readFileSync(join(dist, file), 'utf8');
+  const scripts = { engine: textOf('worker.js'), thread: textOf('thread.js') };
   const text = `export const models = '${packed('wattn-simd.wasm')}';
 export const nn = '${packed('wattn-nn.wasm')}';
 export const search = '${packed('wattn-search.wasm')}';
 export const scripts = ${JSON.stringify(scripts)};\n`;
   writeFileSync(join(dist, 'inline_files.js'), text);
+  const own = { engine: textOf('inline-worker.js'), thread: textOf('inline-thread.js') };
+  for (const kind of ['worker', 'thread']) rmSync(join(dist, `inline-${kind}.js`));
+  const textForNode = `export { models, nn, search } from './inline_files.js';
+export const scripts = ${JSON.stringify(own)};\n`;
+  writeFileSync(join(dist, 'inline_files_node.js'), textForNode);
 }
 
 /** tsc writes a file for each module to dist/types. Only those that the entries reach are kept. */

@@ -164,17 +164,24 @@ describe('wattn/inline', () => {
     expect(hits[0]).toMatchObject({ id: 'a' });
   });
 
-  it('needs no file beside its two', () => {
+  it('needs no file beside its three, in workers and threads neither', () => {
     const folder = mkdtempSync(join(tmpdir(), 'wattn-inline-'));
-    for (const file of ['inline_node.js', 'inline_files.js']) copyFileSync(join(root, 'dist', file), join(folder, file));
+    for (const file of ['inline_node.js', 'inline_files.js', 'inline_files_node.js'])
+      copyFileSync(join(root, 'dist', file), join(folder, file));
     const script = `
       import { Index, pipeline } from './inline_node.js';
       const embed = await pipeline('feature-extraction', ${JSON.stringify(tiny)}, { threads: 1 });
       const index = await Index.open('notes', { embed, store: 'memory' });
       await index.add([{ id: 'a', text: 'the river' }, { id: 'b', text: 'a cold morning' }]);
       const [hit] = await index.search('the river', { mode: 'meaning' });
-      process.stdout.write((await embed(['the river'])).dims + ' ' + hit.id + ' ' + hit.score.toFixed(1));`;
-    expect(node(folder, script)).toEqual({ status: 0, stdout: '1,32 a 1.0', stderr: '' });
+      const helped = await pipeline('feature-extraction', ${JSON.stringify(tiny)}, { threads: 2 });
+      const beside = await pipeline('feature-extraction', ${JSON.stringify(tiny)}, { worker: true });
+      await helped.ready;
+      const all = await Promise.all([embed, helped, beside].map((each) => each('the river')));
+      const same = new Set(all.map(({ data }) => String(data))).size === 1;
+      process.stdout.write((await embed(['the river'])).dims + ' ' + hit.id + ' ' + hit.score.toFixed(1) + ' ' + helped.info().threads + ' ' + same);
+      await Promise.all([helped.dispose(), beside.dispose()]);`;
+    expect(node(folder, script)).toEqual({ status: 0, stdout: '1,32 a 1.0 2 true', stderr: '' });
     rmSync(folder, { recursive: true });
   });
 });

@@ -15,5 +15,7 @@ export const isEmbedded = (file: string): boolean => packedOf(file) !== undefine
 export function embedded(file: string): EmbeddedFile {
   const packed = packedOf(file);
   if (packed !== undefined) return { kind: 'simd', file, bytes: () => unpack(packed) };
-  throw new UnsupportedError(`wattn/inline: wattn-${file}.wasm is not inside; use the entry wattn, or pass its URL in the option 'wasm'`);
+  throw new UnsupportedError(
+    `wattn/inline: wattn-${file}.wasm is not inside; use the entry wattn, or pass its URL in the option 'wasm'`,
+  );
 }

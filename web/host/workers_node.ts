@@ -3,10 +3,12 @@ import { availableParallelism } from 'node:os';
 // webpack knows this name of the module, and not node:worker_threads.
 import { parentPort, Worker, type Transferable } from 'worker_threads';
 import { leadsToFile, ownFile } from '../source/package_files_node.js';
+import { scripts } from './inline_files.js';
 import type { WorkerHandle, WorkerKind, WorkerPort, Workers } from './worker_port.js';
 
 /** See workers.ts. */
 declare const __WATTN_IN_WORKER__: boolean;
+declare const __WATTN_INLINE__: boolean;
 
 /**
  * A worker whose script `literal` names in the form that bundlers recognise, or, where nothing was copied for that form, found by its name. What was
@@ -17,11 +19,16 @@ export function ownWorker(file: string, literal: () => Worker): Worker {
   return Reflect.construct(Worker, [ownFile(file), { execArgv: [] }]) as Worker; // in no form that bundlers recognise
 }
 
+/** A worker whose script is in this one, which may be in a single executable: no file is asked for. */
+const inlineWorker = (kind: WorkerKind) => Reflect.construct(Worker, [scripts[kind], { eval: true, execArgv: [] }]) as Worker;
+
 // Options of the process, such as --input-type, must not apply to the worker. Bundlers include the files of this form.
 const makeWorker = (kind: WorkerKind) =>
-  kind === 'thread' || __WATTN_IN_WORKER__
-    ? ownWorker('wattn-thread.mjs', () => new Worker(new URL('./wattn-thread.mjs', import.meta.url), { execArgv: [] }))
-    : ownWorker('wattn-worker.mjs', () => new Worker(new URL('./wattn-worker.mjs', import.meta.url), { execArgv: [] }));
+  __WATTN_INLINE__
+    ? inlineWorker(kind)
+    : kind === 'thread' || __WATTN_IN_WORKER__
+      ? ownWorker('wattn-thread.mjs', () => new Worker(new URL('./wattn-thread.mjs', import.meta.url), { execArgv: [] }))
+      : ownWorker('wattn-worker.mjs', () => new Worker(new URL('./wattn-worker.mjs', import.meta.url), { execArgv: [] }));
 
 /** The starter's side of a worker that `make` makes. */
 export function handleOf(make: () => Worker): WorkerHandle {
