@@ -237,6 +237,15 @@ async function cloudflare() {
   }
 }
 
+function singleBinary() {
+  const cwd = open('single-binary');
+  for (const way of ['bun', 'node']) {
+    run('npm', ['run', way], { cwd });
+    const said = run(join(cwd, `out/nearest-${way}`), [kQuestion], { cwd, input: kTexts.join('\n') });
+    equal(said.trim().split('\n'), asLines, way);
+  }
+}
+
 const examples = {
   'embed-file': embedFile,
   'search-node': searchNode,
@@ -246,6 +255,7 @@ const examples = {
   vue: () => components('vue'),
   extension,
   cloudflare,
+  'single-binary': singleBinary,
 };
 const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(examples);
 const { check, end } = checklist();

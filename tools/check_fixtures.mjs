@@ -2,7 +2,7 @@
 // needs a network, so it runs nightly, not for each change. `node tools/check_fixtures.mjs [NAME...]`
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { extname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -100,6 +100,25 @@ async function nextStandalone() {
       if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
     }
   }
+}
+
+/** One executable file, alone in a folder: Bun's and Node's, and Deno's where DENORT_BIN names its run time, which npm has not. */
+function singleBinary() {
+  const folder = install(packing, 'single-binary', { shared: 'moved', network: true });
+  cpSync(join(root, 'examples/single-binary/sea.js'), join(folder, 'sea.js'));
+  const ways = process.env.DENORT_BIN ? ['bun', 'node', 'deno'] : ['bun', 'node'];
+  const away = mkdtempSync(join(packing.work, 'alone-'));
+  for (const way of ways) {
+    run('npm', ['run', way], { cwd: folder });
+    cpSync(join(folder, `out/nearest-${way}`), join(away, way));
+  }
+  rmSync(folder, { recursive: true });
+  const wanted = { threads: 2, worker_threads: 1, index: 'bread' };
+  for (const way of ways) {
+    const { vector, worker, ...found } = JSON.parse(run(join(away, way), [], { cwd: away }));
+    same([found, worker], [wanted, vector], way);
+  }
+  return ways.join(', ');
 }
 
 /** What a free plan of Cloudflare's would count of an upload that embeds, classifies and searches, without a model: bytes after gzip. */
@@ -248,6 +267,7 @@ const fixtures = {
   nuxt: frameworkApp('nuxt', 'public'),
   astro: frameworkApp('astro', 'public'),
   workerd,
+  'single-binary': singleBinary,
   jest: jestJsdom,
   llamaindex: integration('llamaindex', 'LlamaIndex.TS'),
   orama: integration('orama', 'Orama'),

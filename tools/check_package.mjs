@@ -17,12 +17,19 @@ const { packed } = packing;
  */
 const kMostPacked = 9_000_000;
 
-/** What ships, and nothing else. */
+/** How programs and libraries for Linux, macOS and Windows begin. */
+const kNative = ['\x7fELF', '\xcf\xfa\xed\xfe', '\xca\xfe\xba\xbe', 'MZ\x90\x00'];
+
+/** What ships, and nothing else. No native file: the package runs on musl, and on every processor. */
 function checkContents() {
   const names = packed.files
     .map((file) => file.path)
     .filter((path) => !/^(dist\/|package\.json$|README\.md$|LICENSE$|NOTICE$|SECURITY\.md$|CHANGELOG\.md$)/.test(path));
   if (names.length > 0) throw new Error(`unexpected files in the tarball: ${names.join(', ')}`);
+  const native = packed.files
+    .map(({ path }) => path)
+    .filter((path) => kNative.includes(readFileSync(join(root, path)).toString('latin1', 0, 4)));
+  if (native.length > 0) throw new Error(`the tarball has native programs: ${native.join(', ')}`);
   const { dependencies, scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   if (dependencies) throw new Error('the package has run-time dependencies');
   if (scripts.install || scripts.postinstall || scripts.preinstall) throw new Error('the package has an install script');

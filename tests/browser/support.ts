@@ -169,12 +169,14 @@ export interface PageServer {
 
 /**
  * The page, dist/, the tiny model and a decoder; /slow/ never ends; /app/ answers everything with the page, as some servers do. hub: answers what
- * it knows first. open: frames of other origins may load everything. policy: directives added to the Content-Security-Policy.
+ * it knows first. open: pages of other origins may load everything. policy: directives added to the Content-Security-Policy; trusted: where scripts and
+ * requests may come from, too.
  */
 export async function servePages({
   isolated = false,
   open = false,
   policy = '',
+  trusted = '',
   hub = (_request: IncomingMessage, _response: ServerResponse): boolean => false,
 } = {}): Promise<PageServer> {
   const folders: [string, string][] = [
@@ -189,7 +191,7 @@ export async function servePages({
     const path = normalize(new URL(request.url ?? '', 'http://localhost').pathname);
     if (open) response.setHeader('access-control-allow-origin', '*');
     if (hub(request, response)) return;
-    const own = open ? `http://${request.headers.host}` : "'self'"; // to WebKit, a sandboxed frame's 'self' is nothing
+    const own = open ? `http://${request.headers.host}` : `'self' ${trusted}`; // to WebKit, a sandboxed frame's 'self' is nothing
     response.setHeader('content-security-policy', kPolicy.replaceAll("'self'", own) + policy);
     if (isolated) {
       response.setHeader('cross-origin-opener-policy', 'same-origin');

@@ -61,7 +61,8 @@ class Member {
     });
     this.worker.onError((error) => {
       if (this.broken) return; // ended on purpose, or a second report
-      this.end(new StateError(`worker: failed: ${error.message}; load the model again`, { cause: error }));
+      const again = () => new StateError(`worker: failed: ${error.message}; load the model again`, { cause: error });
+      this.end(error instanceof WattnError ? error : again());
       onIdle();
     });
   }

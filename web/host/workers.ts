@@ -1,6 +1,6 @@
 // Web Workers. Bundles for Node use workers_node.ts instead. This is not part of platform.ts, so that wattn/tokenizer, which has no
 // workers, does not name their scripts.
-import { UnsupportedError } from '../core/errors.js';
+import { StateError, UnsupportedError } from '../core/errors.js';
 import { scripts } from './inline_files.js';
 import type { WorkerHandle, WorkerKind, WorkerPort, Workers } from './worker_port.js';
 
@@ -17,13 +17,41 @@ function makeWorker(kind: WorkerKind): Worker {
     : new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
 }
 
-function inlineWorker(kind: WorkerKind): Worker {
-  const url = URL.createObjectURL(new Blob([scripts[kind]], { type: 'text/javascript' }));
+const inlineWorker = (kind: WorkerKind) => blobWorker(scripts[kind]);
+
+function blobWorker(script: string): Worker {
+  const url = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
   try {
     return new Worker(url, { type: 'module' });
   } finally {
     setTimeout(() => URL.revokeObjectURL(url), 60_000); // after the script was read
   }
+}
+
+/** The address of the script that `make` starts. It stands there alone, in the form that bundlers recognise, so `make` is asked with another Worker. */
+function addressOf(make: () => Worker): string {
+  const scope = globalThis as { Worker: unknown };
+  const own = scope.Worker;
+  let address = '';
+  try {
+    scope.Worker = function (url: unknown) {
+      address = String(url);
+    };
+    make();
+  } catch (cause) {
+    throw new UnsupportedError("worker: cannot locate a worker's script from this script's URL: use wattn/inline", { cause });
+  } finally {
+    scope.Worker = own;
+  }
+  return address;
+}
+
+/** The address of a script on another origin (a content network, a host for assets), from which an engine starts no worker. undefined: it is not. */
+function elsewhere(make: () => Worker): string | undefined {
+  const { origin } = globalThis as { origin?: string };
+  if (__WATTN_INLINE__ || !origin || origin === 'null') return undefined; // 'null': a sandboxed frame, to which everything is elsewhere
+  const address = addressOf(make);
+  return /^https?:/i.test(address) && new URL(address).origin !== origin ? address : undefined;
 }
 
 /** The error for a page that may not start workers, with what the page can do. */
@@ -33,7 +61,7 @@ function notAllowed(cause: unknown): UnsupportedError {
     name === 'TypeError' // of all that may forbid it, only Trusted Types throw this; engines word it differently
       ? "the page's Trusted Types need a default policy that lets createScriptURL pass this URL"
       : name === 'SecurityError'
-        ? 'a sandboxed frame needs allow-same-origin, and other origins need wattn/inline'
+        ? 'a sandboxed frame needs allow-same-origin'
         : "the page's Content-Security-Policy must allow the worker (worker-src)";
   return new UnsupportedError(
     `worker: this page may not start a worker: ${String(message ?? cause)}; ${remedy}, or load the model without the option 'worker'`,
@@ -60,14 +88,22 @@ function obstacle(): string | undefined {
 /** The starter's side of a worker that `make` makes. */
 export function handleOf(make: () => Worker): WorkerHandle {
   if (typeof Worker !== 'function') throw new UnsupportedError('worker: this environment has no workers');
-  const worker = startWorker(make);
+  const address = elsewhere(make);
+  const worker = startWorker(address === undefined ? make : () => blobWorker(`import ${JSON.stringify(address)};`));
+  const notLoaded = () =>
+    address === undefined
+      ? new StateError('worker: failed: its script could not be loaded')
+      : new UnsupportedError(
+          `worker: its script is on another origin, and could not be loaded from there: the host of ${address} must allow it (CORS), and the page's ` +
+            "Content-Security-Policy needs worker-src blob: and the host in script-src; or load the model without the option 'worker'",
+        );
   return {
     post: (message, transfer = []) => worker.postMessage(message, transfer as ArrayBuffer[]),
     onMessage: (listener) => worker.addEventListener('message', ({ data }) => listener(data)),
     onError(listener) {
       worker.addEventListener('error', (event) => {
         event.preventDefault?.();
-        listener(new Error(event.message || 'its script could not be loaded'));
+        listener(event.message ? new Error(event.message) : notLoaded());
       });
       worker.addEventListener('messageerror', () => listener(new Error('a message could not be read')));
     },

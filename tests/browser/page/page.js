@@ -393,3 +393,14 @@ globalThis.indexInWorker = async (count) => {
   await embed.dispose();
   return { documents, chunks, dim, meanwhile, ids: hits.map(({ id }) => id) };
 };
+
+/** The package from another origin, as from a content network. */
+globalThis.fromElsewhere = async (host, options, text) => {
+  const { pipeline } = await import(`${host}dist/index.js`);
+  const embed = await pipeline('feature-extraction', `${host}model/`, options);
+  await embed.ready;
+  const out = await embed(text);
+  const { threads, threads_reason, workers } = embed.info();
+  await embed.dispose();
+  return { data: Array.from(out.data), threads, threads_reason, workers };
+};
