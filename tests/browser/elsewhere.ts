@@ -32,14 +32,14 @@ export function elsewhere(browser: OpenBrowser): void {
   }
 
   it('has workers', async () => {
-    await onPage({ policy: '; worker-src blob:' }, async (ask) => {
+    await onPage({ policy: `; worker-src blob: ${host.url}` }, async (ask) => {
       expect(await ask({ worker: true })).toMatchObject({ data: expected, workers: 1 });
     });
   });
 
   it('has threads where it is isolated, in a worker, too', async () => {
     if (!engine.hasThreads) return;
-    await onPage({ policy: '; worker-src blob:', isolated: true }, async (ask) => {
+    await onPage({ policy: `; worker-src blob: ${host.url}`, isolated: true }, async (ask) => {
       expect(await ask({ threads: 2 })).toMatchObject({ data: expected, threads: 2, workers: 0 });
       expect(await ask({ threads: 2, worker: true })).toMatchObject({ data: expected, threads: 2, workers: 1 });
     });
