@@ -25,7 +25,7 @@ const kBudgets = {
   'wattn-search.wasm': 15_000,
   'wattn-full-simd.wasm': 380_000,
   'wattn-full-relaxed.wasm': 387_000,
-  'inline.js': 790_000, // its .wasm files are gzipped
+  'inline.js': 800_000, // its .wasm files are gzipped
 };
 
 // The scripts that run in pages, with the .wasm files that they load.
