@@ -49,7 +49,7 @@ const app = await Application.bootstrap({
   gitRevision: 'main',
   validation: { notExported: false, invalidLink: true, notDocumented: false },
   sort: ['source-order'],
-  highlightLanguages: ['bash', 'css', 'html', 'javascript', 'json', 'python', 'sql', 'tsx', 'typescript'],
+  highlightLanguages: ['bash', 'css', 'html', 'javascript', 'json', 'python', 'sql', 'toml', 'tsx', 'typescript'],
   navigation: { includeGroups: true },
   hideGenerator: true,
   logLevel: 'Warn',

@@ -44,7 +44,7 @@ function* namesOf(node) {
  */
 export function blocksOf(markdown) {
   const blocks = [];
-  for (const [, info, code] of markdown.matchAll(/^```js(.*)\n([\s\S]*?)^```/gm)) {
+  for (const [, info = '', code] of markdown.matchAll(/^```js( .*)?\n([\s\S]*?)^```/gm)) {
     const program = parse(code, { ecmaVersion: 'latest', sourceType: 'module', allowAwaitOutsideFunction: true });
     const own = declared(program);
     const needs = new Set();

@@ -1,0 +1,37 @@
+// HACKING.md names files: they are there, so that whoever follows a list of it arrives.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './support.js';
+
+const text = readFileSync(join(root, 'HACKING.md'), 'utf8');
+const files = ['src', 'web', 'bindings', 'tests', 'tools', 'demo', 'bench', 'examples', 'docs', 'cmake', '.github']
+  .filter((folder) => existsSync(join(root, folder)))
+  .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`))
+  .filter((name) => !name.includes('node_modules'))
+  .concat(readdirSync(root));
+/** A path may leave out the folders above its room, as headers are included. */
+const isThere = (path: string) => files.some((file) => file === path || file.endsWith(`/${path}`));
+
+describe('HACKING.md', () => {
+  const named = [...text.matchAll(/`([\w./-]+\/[\w.-]+\.(?:cpp|h|ts|mjs|py|def|md|json|yml|cmake|txt))`/g)].map(
+    ([, path]) => path as string,
+  );
+
+  it('names files that are there', () => {
+    expect(named.length).toBeGreaterThan(100);
+    // What a build makes, and what model files are called.
+    const made = /^(dist|build)\/|^(\.?\/?data|OUT)\//;
+    expect(named.filter((path) => !made.test(path) && !isThere(path))).toEqual([]);
+  });
+
+  it('has a chapter for each line of its contents, in order', () => {
+    const contents = [...text.matchAll(/^\d+\. \[(.+?)\]\(#(.+?)\)$/gm)].map(([, title, anchor]) => [title, anchor]);
+    const chapters = [...text.matchAll(/^## (.+)$/gm)].map(([, title]) => title as string);
+    const anchorOf = (title: string) =>
+      title
+        .toLowerCase()
+        .replace(/[^a-z0-9 -]/g, '')
+        .replaceAll(' ', '-');
+    expect(contents).toEqual(chapters.map((title) => [title, anchorOf(title)]));
+  });
+});
