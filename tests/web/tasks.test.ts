@@ -1,6 +1,6 @@
 // The tasks against transformers' pipelines, over tiny models (tests/goldens/README.md, tasks/).
 import { join } from 'node:path';
-import { pipeline, type ModelSpecifier } from 'wattn';
+import { packModel, pipeline, type ModelSpecifier } from 'wattn';
 import { expectError, goldens, headFiles, mixedTexts, readJson } from './support.js';
 
 const cases = readJson('tasks', 'cases.json');
@@ -269,11 +269,19 @@ describe('fill-mask', () => {
 });
 
 describe('text-ranking', () => {
+  const kind = { model_type: 'CrossEncoder' };
+  const json = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+  const kModules = [{ idx: 0, name: '0', path: '', type: 'sentence_transformers.base.modules.transformer.Transformer' }];
+  const rankerWith = (settings: object, config = {}, modules: object | null = kModules) => {
+    const files = headFiles('ranker', config).set('config_sentence_transformers.json', json(settings));
+    return modules ? files.set('modules.json', json(modules)) : files;
+  };
   const { documents, cases } = readJson('ranking', 'ranking.json');
   const names = [...new Set<string>(cases.map((one: any) => one.name))];
   it.each(names)("ranks as sentence-transformers' CrossEncoder: %s", async (name) => {
     const ofName = cases.filter((one: any) => one.name === name);
-    const rank = await pipeline('text-ranking', headFiles('ranker', ofName[0].config));
+    const { config, settings } = ofName[0];
+    const rank = await pipeline('text-ranking', settings ? rankerWith(settings, config) : headFiles('ranker', config));
     for (const one of ofName) {
       const ranked = await rank(one.query, documents);
       expect(ranked.map(({ corpus_id }) => corpus_id)).toEqual(one.ranked.map(([id]: [number]) => id));
@@ -283,6 +291,32 @@ describe('text-ranking', () => {
       ranked.forEach(({ score }, i) => expect(Math.abs(score - one.ranked[i][1])).toBeLessThanOrEqual(bound));
     }
     await rank.dispose();
+  });
+
+  it('keeps its activation in a packed file', async () => {
+    const files = rankerWith({ ...kind, activation_fn: 'torch.nn.modules.activation.Tanh' });
+    const packed = { 'model.gguf': await packModel(files, { dtype: 'f32' }) };
+    const [rank, again] = await Promise.all([files, packed].map((model) => pipeline('text-ranking', model)));
+    const [expected, found] = await Promise.all([rank, again].map((one) => one?.('Who sings?', documents)));
+    expect(found).toEqual(expected);
+    await Promise.all([rank, again].map((one) => one?.dispose()));
+  });
+
+  it('has no activation of a file that Python does not read', async () => {
+    const settings = { ...kind, activation_fn: 'torch.nn.modules.linear.Identity' };
+    const others = [rankerWith(settings, {}, null), rankerWith({ ...settings, model_type: 'SentenceTransformer' })];
+    const [plain, ...ranked] = await Promise.all(
+      [headFiles('ranker'), ...others].map(async (files) => (await pipeline('text-ranking', files))('Who sings?', documents)),
+    );
+    for (const one of ranked) expect(one).toEqual(plain);
+  });
+
+  it('refuses what a repository asks of a cross-encoder and wattn does not do, by name', async () => {
+    const rank = async (settings: object) => (await pipeline('text-ranking', rankerWith({ ...kind, ...settings })))('a', ['b']);
+    const prelu = { activation_fn: 'torch.nn.modules.activation.PReLU' };
+    await expectError(rank(prelu), 'UnsupportedError', /config_sentence_transformers.json: activation_fn: .*PReLU/);
+    const prompt = { prompts: { query: 'query: ' }, default_prompt_name: 'query' };
+    await expectError(rank(prompt), 'UnsupportedError', /default_prompt_name: expected none for a cross-encoder, found 'query'/);
   });
 
   it('orders documents as the one-label model scores them', async () => {

@@ -1,7 +1,7 @@
 // Finds a model's files and streams its weights: safetensors, or pytorch_model.bin in their place, whole or in shards.
 import { allInOrder, Breather } from '../core/signal.js';
 import { htmlError, looksLikeHtml } from './fetch_source.js';
-import { kGenerationFiles, kSpanConfig, readModules, readOptional, readPieces, readRequired, readTokenizerFiles, type ModelFiles, type NamedBytes, type Progress, type WeightFile } from './model_files.js'; // prettier-ignore
+import { kGenerationFiles, kSpanConfig, readFields, readModules, readOptional, readPieces, readRequired, readTokenizerFiles, type ModelFiles, type NamedBytes, type Progress, type WeightFile } from './model_files.js'; // prettier-ignore
 import type { SealCheck } from './sealed.js';
 import type { ModelSource, OpenFile } from './source.js';
 
@@ -51,7 +51,21 @@ export async function openModelFiles(
     return openStaticModel(source, config, opening, progress, signal);
   }
   const { files, single } = await opening;
-  return { files: [...config, ...files], single };
+  const ranking = ofSentences || !mayRank(config) ? [] : await readRanking(source, progress, signal);
+  return { files: [...config, ...files, ...ranking], single };
+}
+
+/** A classifier of one label may be a cross-encoder, whose activation sentence-transformers keeps in a file of its own. */
+function mayRank(config: readonly NamedBytes[]): boolean {
+  const { architectures, id2label, num_labels } = readFields(config, 'config.json');
+  const labels = id2label ? Object.keys(id2label).length : num_labels;
+  return /ForSequenceClassification/.test(String(architectures)) && labels === 1;
+}
+
+/** As in Python, it counts in folders with a modules.json alone. */
+async function readRanking(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
+  const modules = await readOptional(source, 'modules.json', progress, signal);
+  return modules[0] ? readOptional(source, 'config_sentence_transformers.json', progress, signal) : [];
 }
 
 /** Static embeddings of model2vec say what they are; those of sentence-transformers have no config.json. */

@@ -7,8 +7,8 @@ import type { ClassificationFunction, TextRankingOptions } from './task_types.js
 import { readConfig, type Config } from './labels.js';
 import { factsOf, judgedWindow, predict, type Facts, type Input } from './predict.js';
 import { takeOptions, takeTopK, toSeamOptions, type Task, type TextOptions } from '../engine/task.js';
-import { toScores } from './text_classification.js';
-import { topIndices } from '../core/scores.js';
+import { readFields } from '../source/model_files.js';
+import { sigmoid, topIndices } from '../core/scores.js';
 
 const kRules: Rules = { top_k: 'any', return_documents: 'boolean', function_to_apply: ['sigmoid', 'none'] };
 
@@ -20,13 +20,45 @@ interface Result extends Facts {
   score: number;
 }
 
-/** The activation in the repository's new or old format, else a sigmoid. */
-function ownFunction(config: Config): ClassificationFunction {
-  const now = (config.sentence_transformers as { activation_fn?: unknown } | undefined)?.activation_fn;
-  const name = now ?? config.sbert_ce_default_activation_function ?? 'Sigmoid';
-  if (/(^|\.)Identity$/.test(String(name))) return 'none';
-  if (/(^|\.)Sigmoid$/.test(String(name))) return 'sigmoid';
-  throw new UnsupportedError(`config.json: expected Identity or Sigmoid for the cross-encoder's activation, found ${String(name)}`);
+const kSettings = 'config_sentence_transformers.json';
+
+/** Of torch.nn, each without arguments. */
+const kActivations: Readonly<Record<string, (logit: number) => number>> = {
+  Identity: (x) => x,
+  Sigmoid: sigmoid,
+  Tanh: Math.tanh,
+  ReLU: (x) => Math.max(x, 0),
+  LogSigmoid: (x) => Math.min(x, 0) - Math.log1p(Math.exp(-Math.abs(x))),
+  Softplus: (x) => (x > 20 ? x : Math.log1p(Math.exp(x))),
+  Softsign: (x) => x / (1 + Math.abs(x)),
+};
+
+/**
+ * The activation that the repository names: sentence-transformers 5.2 and later write it to a file of their own, 4.0 and later to config.json, older
+ * ones under another name there. A function that is not torch's counts only for those who trust its code, in Python too: then the next place
+ * counts, and at last a sigmoid.
+ */
+function ownFunction(config: Config, settings: Record<string, unknown>): (logit: number) => number {
+  const { sentence_transformers: own } = config as { sentence_transformers?: { activation_fn?: unknown } };
+  const places = [
+    [kSettings, settings.activation_fn],
+    ['config.json', own && 'activation_fn' in own ? own.activation_fn : config.sbert_ce_default_activation_function],
+  ] as const;
+  for (const [file, name] of places) {
+    if (typeof name !== 'string' || !name.startsWith('torch.')) continue;
+    const found = /^torch\.nn\.(?:modules\.(?:activation|linear)\.)?(\w+)$/.exec(name)?.[1] ?? '';
+    if (Object.hasOwn(kActivations, found)) return kActivations[found] as (logit: number) => number;
+    const known = Object.keys(kActivations).join(', ');
+    throw new UnsupportedError(`${file}: activation_fn: expected one of ${known} of torch.nn, found ${name}`);
+  }
+  return sigmoid;
+}
+
+/** A prompt that Python would put before each query. */
+function checkPrompt({ prompts, default_prompt_name: name }: Record<string, unknown>): void {
+  const prompt = typeof name === 'string' ? (prompts as Record<string, unknown> | undefined)?.[name] : undefined;
+  if (!prompt) return;
+  throw new UnsupportedError(`${kSettings}: default_prompt_name: expected none for a cross-encoder, found ${describe(name)}`);
 }
 
 export const textRanking: Task<Input, Options, Result> = {
@@ -55,12 +87,18 @@ export const textRanking: Task<Input, Options, Result> = {
   },
 
   async run(engine, items, options, context) {
-    const apply = options.function_to_apply ?? ownFunction(readConfig(engine));
+    const found = readFields(engine.files, kSettings);
+    const settings = found.model_type === 'CrossEncoder' ? found : {}; // as in Python, those of other kinds do not count
+    const given = options.function_to_apply;
+    const apply = given
+      ? (kActivations[given === 'none' ? 'Identity' : 'Sigmoid'] as (logit: number) => number)
+      : ownFunction(readConfig(engine), settings);
+    checkPrompt(settings);
     const runs = await predict(engine, items, toSeamOptions(options), context, options.on_overflow);
     const labels = runs[0]?.[0]?.labels ?? 1;
     if (labels !== 1) throw new UnsupportedError(`text-ranking: expected a cross-encoder, with one label, found ${labels} labels`);
     return runs.map((windows, i) => ({
-      score: toScores(judgedWindow(windows, context.first + i).logits, apply)[0] as number,
+      score: apply(judgedWindow(windows, context.first + i).logits[0] as number),
       ...factsOf(windows),
     }));
   },
