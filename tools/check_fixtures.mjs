@@ -1,8 +1,8 @@
 // Does what check_package.mjs does, with tools from npm that this checkout does not have: other bundlers, frameworks, run times. Takes minutes and
 // needs a network, so it runs nightly, not for each change. `node tools/check_fixtures.mjs [NAME...]`
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { extname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -246,6 +246,37 @@ function databases() {
   }
 }
 
+/** `wattn serve` and `wattn mcp` with the clients that others wrote: for Node, and for Python where it has them (pip install openai). */
+async function serveClients() {
+  const folder = install(packing, 'serve-clients', { network: true });
+  const command = join(folder, 'node_modules/wattn/dist/cli.js');
+  mkdirSync(join(folder, 'notes'));
+  writeFileSync(join(folder, 'notes/bakery.md'), 'The bakery opens at seven.');
+  writeFileSync(join(folder, 'notes/cats.txt'), 'Cats sleep most of the day.');
+  const writer = join(root, 'tests/goldens/decoders/llama');
+  const servers = [[], ['--model', writer]].map((args) =>
+    spawn(process.execPath, [command, 'serve', '--port', '0', ...args], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] }),
+  );
+  try {
+    const addresses = [];
+    for (const server of servers) {
+      const ended = once(server, 'exit').then(() => Promise.reject(new Error('wattn serve ended')));
+      ended.catch(() => {}); // it ends below, too
+      const [line] = await Promise.race([once(server.stdout, 'data'), ended]);
+      addresses.push(JSON.parse(String(line)).url);
+    }
+    run(process.execPath, ['check.js', ...addresses, command], { cwd: folder });
+    const python = process.env.WATTN_PYTHON ?? 'python3';
+    if (spawnSync(python, ['-c', 'import openai']).status === 0) run(python, ['check.py', ...addresses], { cwd: folder });
+    else console.log('note: serve-clients without Python: it has no openai (WATTN_PYTHON names another)');
+  } finally {
+    for (const server of servers) {
+      server.kill();
+      if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
+    }
+  }
+}
+
 /** Runs package linters on the package. */
 function linters() {
   const folder = install(packing, 'linters', { network: true });
@@ -258,6 +289,7 @@ function linters() {
 const fixtures = {
   databases,
   linters,
+  'serve-clients': serveClients,
   webpack: webpackPage,
   rollup: rollupPage,
   next: nextApp,
