@@ -47,7 +47,10 @@ class Member {
   private last = 0;
 
   /** onIdle: called after each job. */
-  constructor(start: StartWorker, onIdle: () => void) {
+  constructor(
+    start: StartWorker,
+    private readonly onIdle: () => void,
+  ) {
     this.worker = start();
     this.worker.onMessage((message: { id: number; progress?: ProgressInfo; result?: unknown; failure?: Failure }) => {
       const job = this.jobs.get(message.id);
@@ -78,9 +81,17 @@ class Member {
 
   run(job: Job): void {
     if (this.broken) return job.settle.reject(this.broken);
-    this.jobs.set(++this.last, job);
+    try {
+      this.worker.post({ id: ++this.last, request: job.request });
+    } catch (cause) {
+      const { message } = Object(cause) as { message?: unknown }; // structured cloning cannot copy it
+      job.settle.reject(
+        new InputError(`worker: what was given cannot be sent to a worker: ${String(message ?? cause)}`, { cause }),
+      );
+      return queueMicrotask(this.onIdle);
+    }
+    this.jobs.set(this.last, job);
     this.worker.keepAlive(true);
-    this.worker.post({ id: this.last, request: job.request });
   }
 
   abort(job: Job, reason: string): void {

@@ -126,7 +126,12 @@ async function compileUrl(url: URL, flagAt?: number): Promise<WebAssembly.Module
       throw compileError(url.href, cause);
     }
   }
-  return compile(new Uint8Array(await response.arrayBuffer()), `${type}, `);
+  const body = await response.arrayBuffer().catch((cause: unknown) => {
+    throw new NetworkError(`wasm: the download of ${url.href} broke off: ${messageOf(cause)}`, url.href, response.status, {
+      cause,
+    });
+  });
+  return compile(new Uint8Array(body), `${type}, `);
 }
 
 /** What to compile. Equal choices have equal keys. A file given by the caller is used unchanged, without shared memory. */

@@ -19,16 +19,21 @@ function commonDirectory(names: readonly string[]): number {
   return end;
 }
 
-async function* blobChunks(blob: BlobLike): AsyncGenerator<Uint8Array> {
-  const reader = blob.stream().getReader();
+async function* blobChunks(name: string, blob: BlobLike): AsyncGenerator<Uint8Array> {
+  const failed = (cause: unknown) =>
+    new InputError(`model['${name}']: cannot be read: ${String((cause as { message?: unknown })?.message ?? cause)}`, { cause });
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
+    reader = blob.stream().getReader() as ReadableStreamDefaultReader<Uint8Array>;
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch((cause: unknown) => Promise.reject(failed(cause)));
       if (done) return;
       yield value;
     }
+  } catch (cause) {
+    throw reader ? cause : failed(cause);
   } finally {
-    await reader.cancel().catch(() => {});
+    await reader?.cancel().catch(() => {});
   }
 }
 
@@ -54,8 +59,8 @@ function openBytes(name: string, bytes: FileBytes): OpenFile {
   const blob = bytes as BlobLike;
   if (typeof blob?.stream === 'function' && typeof blob.size === 'number') {
     const part = async (begin: number, end: number) =>
-      blob.slice && { from: begin, chunks: () => blobChunks(blob.slice?.(begin, end)) };
-    return { size: blob.size, part, chunks: () => blobChunks(blob) };
+      blob.slice && { from: begin, chunks: () => blobChunks(name, blob.slice?.(begin, end)) };
+    return { size: blob.size, part, chunks: () => blobChunks(name, blob) };
   }
   throw new InputError(`model['${name}']: expected a Uint8Array, an ArrayBuffer, a Blob or a File, found ${describe(bytes)}`);
 }

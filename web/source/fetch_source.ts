@@ -207,5 +207,11 @@ export function hubSource(id: string, options: Pick<SourceOptions, 'revision'>, 
   const host = hubHost();
   if (!host) throw new InputError(`env.remoteHost: expected a URL, found '${env.remoteHost}'`);
   const others = (other: string) => [hubSource(other, {}, access)];
-  return { ...fetchSource(new URL(path, host), id, access, new URL(id, host).href), others };
+  let at: URL;
+  try {
+    at = new URL(path, host);
+  } catch (cause) {
+    throw new InputError(`env.remotePathTemplate: expected a path, found '${env.remotePathTemplate}'`, { cause });
+  }
+  return { ...fetchSource(at, id, access, new URL(id, host).href), others };
 }

@@ -1,7 +1,7 @@
 // Requests that are tried again: a server that is busy or restarts, a connection that breaks, and one that stalls. Requests only read, so repeating
 // them is safe.
 import { env } from '../core/env.js';
-import { NetworkError, UnsupportedError } from '../core/errors.js';
+import { describe, InputError, NetworkError, UnsupportedError } from '../core/errors.js';
 import { abortable, abortError, pause, TaskScope } from '../core/signal.js';
 import type { Fetch } from './token.js';
 
@@ -91,6 +91,7 @@ export async function request(what: string, url: string, init: RequestInit, trie
     try {
       const asked = abortable(send(url, { ...init, signal: scope.signal }), signal);
       const response = await tries.unstalled(asked);
+      if (typeof response?.headers?.get !== 'function') throw new InputError(`env.fetch: expected it to return a Response, found ${describe(response)}`); // prettier-ignore
       if (!kBusy.includes(response.status)) return response;
       await response.body?.cancel().catch(() => {});
       scope.close();
@@ -98,6 +99,7 @@ export async function request(what: string, url: string, init: RequestInit, trie
     } catch (cause) {
       scope.close();
       if (signal?.aborted) throw abortError(signal);
+      if (cause instanceof InputError) throw cause;
       if (!isHopeless(cause) && (await tries.again())) continue;
       const hint = 'process' in globalThis ? (await import('./network_hint.js')).networkHint() : '';
       throw new NetworkError(`${what}: no response from ${url}: ${messageOf(cause)}${hint}`, url, undefined, { cause });
