@@ -127,7 +127,7 @@ async function compileUrl(url: URL, flagAt?: number): Promise<WebAssembly.Module
     }
   }
   const body = await response.arrayBuffer().catch((cause: unknown) => {
-    throw new NetworkError(`wasm: the download of ${url.href} broke off: ${messageOf(cause)}`, url.href, response.status, {
+    throw new NetworkError(`wasm: ${url.href} broke off: ${messageOf(cause)}`, url.href, response.status, {
       cause,
     });
   });

@@ -20,8 +20,7 @@ function commonDirectory(names: readonly string[]): number {
 }
 
 async function* blobChunks(name: string, blob: BlobLike): AsyncGenerator<Uint8Array> {
-  const failed = (cause: unknown) =>
-    new InputError(`model['${name}']: cannot be read: ${String((cause as { message?: unknown })?.message ?? cause)}`, { cause });
+  const failed = (cause: unknown) => new InputError(`model['${name}']: cannot be read: ${cause}`, { cause });
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
     reader = blob.stream().getReader() as ReadableStreamDefaultReader<Uint8Array>;

@@ -91,7 +91,7 @@ export async function request(what: string, url: string, init: RequestInit, trie
     try {
       const asked = abortable(send(url, { ...init, signal: scope.signal }), signal);
       const response = await tries.unstalled(asked);
-      if (typeof response?.headers?.get !== 'function') throw new InputError(`env.fetch: expected it to return a Response, found ${describe(response)}`); // prettier-ignore
+      if (typeof response?.headers?.get !== 'function') throw new InputError(`env.fetch: expected a Response, found ${describe(response)}`); // prettier-ignore
       if (!kBusy.includes(response.status)) return response;
       await response.body?.cancel().catch(() => {});
       scope.close();
