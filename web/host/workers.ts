@@ -21,10 +21,14 @@ const inlineWorker = (kind: WorkerKind) => blobWorker(scripts[kind]);
 
 function blobWorker(script: string): Worker {
   const url = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
+  const drop = () => URL.revokeObjectURL(url);
   try {
-    return new Worker(url, { type: 'module' });
-  } finally {
-    setTimeout(() => URL.revokeObjectURL(url), 60_000); // after the script was read
+    const worker = new Worker(url, { type: 'module' });
+    worker.addEventListener('message', drop, { once: true }); // the script was read
+    return worker;
+  } catch (error) {
+    drop();
+    throw error;
   }
 }
 
