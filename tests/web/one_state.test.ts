@@ -8,10 +8,10 @@ import { root } from './support.js';
 
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: Record<string, unknown> };
 
-/** Every file that an entry may be, in Node and in pages. */
+/** Every file that an entry may be, in Node and in pages. Those for workerd import WebAssembly as modules, which Node does not. */
 function filesOf(entry: unknown): string[] {
   if (typeof entry === 'string') return /\.c?js$/.test(entry) ? [entry] : [];
-  return Object.values(entry as object).flatMap(filesOf);
+  return Object.entries(entry as object).flatMap(([condition, file]) => (condition === 'workerd' ? [] : filesOf(file)));
 }
 const kFiles = [...new Set(Object.values(exports).flatMap(filesOf))];
 
