@@ -57,7 +57,7 @@ function expectClose(found: readonly number[], expected: readonly number[]): voi
   expect(largestDifference(relative, Array(expected.length).fill(1))).toBeLessThan(2e-5);
 }
 
-const byCosine: OwnLoss = ({ embeddings: [a, b] = [] }, rows) =>
+const byCosine: OwnLoss = ({ embeddings: [a, b] }, rows) =>
   mse_loss(cosine_similarity(a as nn.Tensor, b as nn.Tensor), nn.tensor(rows.map(({ score }) => score)));
 const ids = (rows: readonly any[]) => rows.map(({ label }) => ['land', 'sky', 'water'].indexOf(label));
 const int32 = (values: number[]) => nn.tensor(values).to('int32');
@@ -104,7 +104,7 @@ describe("a loss of one's own", () => {
     const rows = kSentences.map((text, i) => ({ text, teacher: Array.from({ length: 4 }, (_, k) => Math.sin(i + k)) }));
     const project = new nn.Linear(32, 4);
     const adam = new nn.optim.AdamW(project.parameters(), { lr: 0.02 });
-    const loss: OwnLoss = ({ embeddings: [x] = [] }, given) =>
+    const loss: OwnLoss = ({ embeddings: [x] }, given) =>
       mse_loss(project.forward(x as nn.Tensor) as nn.Tensor, nn.tensor(given.map(({ teacher }) => teacher)));
     const trainer = await load({ loss, max_steps: 20, gradient_accumulation_steps: 2 });
     const reports: TrainingReport[] = [];
@@ -127,7 +127,7 @@ describe("a loss of one's own", () => {
       nn.manual_seed(1);
       const project = new nn.Linear(32, 1);
       const weight = project.get_parameter('weight'); // records from now on
-      const loss: OwnLoss = ({ embeddings: [x] = [] }) => (project.forward(x as nn.Tensor) as nn.Tensor).pow(2).mean();
+      const loss: OwnLoss = ({ embeddings: [x] }) => (project.forward(x as nn.Tensor) as nn.Tensor).pow(2).mean();
       const trainer = await load({ loss, max_steps: 1, gradient_accumulation_steps: parts });
       await trainer.fit(kSentences.map((text) => ({ text })));
       await trainer.dispose();
@@ -139,9 +139,9 @@ describe("a loss of one's own", () => {
 
   it.each<[string, OwnLoss, RegExp]>([
     ['a number', (() => 1) as never, /option 'loss': expected it to return an nn.Tensor with one number, found 1/],
-    ['several numbers', ({ embeddings: [x] = [] }) => x as nn.Tensor, /expected it to return an nn.Tensor with one number/],
+    ['several numbers', ({ embeddings: [x] }) => x as nn.Tensor, /expected it to return an nn.Tensor with one number/],
     ['what does not depend on the model', () => nn.tensor([1]).sum(), /expected a loss that depends on the outputs/],
-    ['NaN', ({ embeddings: [x] = [] }) => (x as nn.Tensor).sum().mul(NaN), /expected a finite loss/],
+    ['NaN', ({ embeddings: [x] }) => (x as nn.Tensor).sum().mul(NaN), /expected a finite loss/],
   ])('is refused if it gives %s, and the model stays as it was', async (_, loss, message) => {
     let fails = true;
     const trainer = await load({

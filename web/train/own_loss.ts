@@ -40,10 +40,15 @@ async function judged(
     const data = values.subarray(column * rows * width, (column + 1) * rows * width);
     return tensor(new Tensor('float32', data, [rows, width]), { requires_grad: needsGradient });
   });
-  const outputs: LossOutputs = kind.isHead
+  const outputs: Partial<LossOutputs> = kind.isHead
     ? { logits: leaves[0] as NnTensor, ...(labels.length > 0 && { labels: new Tensor('int32', labels, [rows]) }) }
-    : { embeddings: leaves };
-  const loss = checkAnswer<NnTensor>(what, await kind.loss(outputs, given), 'an nn.Tensor with one number', isScalar);
+    : { embeddings: leaves as LossOutputs['embeddings'] };
+  const loss = checkAnswer<NnTensor>(
+    what,
+    await kind.loss(outputs as LossOutputs, [...given]),
+    'an nn.Tensor with one number',
+    isScalar,
+  );
   if (needsGradient && !loss.requires_grad) {
     throw new InputError(`${what}: expected a loss that depends on the outputs, found one without a gradient`);
   }

@@ -20,12 +20,15 @@ export type HeadLoss = 'CrossEntropyLoss' | 'BCEWithLogitsLoss' | 'MSELoss';
 
 /** What a loss of one's own reads of a model, for the rows of an update or a part of it. */
 export interface LossOutputs {
-  /** Sentence vectors as `embed` gives them, `[rows, dim]`: a tensor for each column of texts, as of anchors and positives. Of models without a head. */
-  embeddings?: NnTensor[];
-  /** Of a head: `[rows, labels]`; of heads over tokens `[tokens, labels]`, of language models `[tokens to learn, vocabulary]`. */
-  logits?: NnTensor;
-  /** `[tokens]`, of heads over tokens and of language models: what each token should be, -100 where it does not count. */
-  labels?: Tensor<'int32'>;
+  /**
+   * Sentence vectors as `embed` gives them, `[rows, dim]`: a tensor for each column of texts, as of anchors and positives. Only of models without a
+   * head. The type has three, so that a loss may take out as many as its rows have.
+   */
+  embeddings: [NnTensor, NnTensor, NnTensor];
+  /** Only of a head: `[rows, labels]`; of heads over tokens `[tokens, labels]`, of language models `[tokens to learn, vocabulary]`. */
+  logits: NnTensor;
+  /** `[tokens]`, only of heads over tokens and of language models: what each token should be, -100 where it does not count. */
+  labels: Tensor<'int32'>;
 }
 
 /**
@@ -34,10 +37,13 @@ export interface LossOutputs {
  *
  * @example
  * // Cosines become what a teacher says.
- * const loss = ({ embeddings: [a, b] }, rows) =>
- *   nn.functional.mse_loss(nn.functional.cosine_similarity(a, b), nn.tensor(rows.map(({ teacher }) => teacher)));
+ * const { cosine_similarity, mse_loss } = nn.functional;
+ * const trainer = await Trainer.from_pretrained('./models/bert', {
+ *   task: 'feature-extraction',
+ *   loss: ({ embeddings: [a, b] }, rows) => mse_loss(cosine_similarity(a, b), nn.tensor(rows.map(({ teacher }) => teacher))),
+ * });
  */
-export type OwnLoss = (outputs: LossOutputs, rows: readonly any[]) => NnTensor | Promise<NnTensor>;
+export type OwnLoss = (outputs: LossOutputs, rows: any[]) => NnTensor | Promise<NnTensor>;
 
 /** Options of `Trainer.from_pretrained`: what is trained, and how. */
 export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | 'context_length'> {
@@ -196,8 +202,10 @@ export type TransformedText = (
   { text: string } | { source: string } | { input: string } | { document: string } | { article: string }
 ) &
   ({ target: string } | { summary: string } | { output: string } | { highlights: string });
+/** With a loss of one's own: texts, and whatever the loss reads. */
+export type OwnRow = ({ text: string } | { sentence1: string; sentence2: string }) & Readonly<Record<string, unknown>>;
 /** All rows of a set are of one kind. */
-export type TrainingRow = LabelledText | LanguageRow | TransformedText | ManyLabels | TaggedWords | AnchorRow | ScoredPair;
+export type TrainingRow = OwnRow | LabelledText | LanguageRow | TransformedText | ManyLabels | TaggedWords | AnchorRow | ScoredPair;
 
 /** Options of `Trainer.fit`. */
 export interface FitOptions {
