@@ -66,7 +66,7 @@ class WeightLoader {
   Result<void> finish();
 
   const std::vector<WeightSlot>& slots() const { return slots_; }
-  // Of a tensor by its name in a file; kNone if there is no slot for it.
+  // How a tensor, by its name in a file, is held; kNone if there is no slot for it.
   HeldBlocks blocks_of(std::string_view name) const;
   // At the end.
   std::vector<std::string> take_ignored() { return std::move(ignored_); }

@@ -68,7 +68,7 @@ Result<Encoding> Trainer::encode_text(const TrainRows& rows, std::size_t i) cons
   return found;
 }
 
-// Of an encoder-decoder: what it should make of text i.
+// What an encoder-decoder should make of text i.
 Result<Encoding> Trainer::encode_target(const TrainRows& rows, std::size_t i) const {
   return encode_to(model_.decoder()->positions(), rows, rows.pairs[i], nullptr);
 }

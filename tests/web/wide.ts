@@ -11,7 +11,7 @@ const kWidths =
 const kOtherRows =
   /(?<!encoder\.)embed(?!dings_project|ding_hidden)|wte|wpe|shared|router|parametrizations|positions|lm_head|classifier|score|decoder\.weight|predictions|relative_attention_bias|qa_outputs/;
 
-/** Of models whose goldens begin with ids. */
+/** The tokenizer of models whose goldens begin with ids. */
 const kTokenizer = {
   version: '1.0',
   added_tokens: [],

@@ -131,7 +131,7 @@ export class Batches<Item, Options extends object, Result> {
     }
   }
 
-  /** Of several requests in a call that fails each is asked for again, so that the one to blame fails alone. */
+  /** Where a call of several requests fails, each is asked for again, so that the one to blame fails alone. */
   private async answer(call: Call<Item, Options, Result>, parts: readonly Part<Item, Options, Result>[]): Promise<void> {
     const here = parts.filter(({ job }) => !job.isGone);
     const [first] = here;

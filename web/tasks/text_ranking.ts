@@ -22,7 +22,7 @@ interface Result extends Facts {
 
 const kSettings = 'config_sentence_transformers.json';
 
-/** Of torch.nn, each without arguments. */
+/** Modules of torch.nn, each without arguments. */
 const kActivations: Readonly<Record<string, (logit: number) => number>> = {
   Identity: (x) => x,
   Sigmoid: sigmoid,
