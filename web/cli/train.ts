@@ -22,14 +22,8 @@ import { onSignal } from './signals.js';
 import { InputError } from '../entries/index.js';
 import type { Evaluation, FitOptions, Trainer, TrainerOptions, TrainingReport, TrainingRow } from '../entries/train_entry.js';
 import { toExamples, type Examples } from '../train/rows.js';
+import { kTasks } from '../train/trainer_options.js';
 
-const kTasks = [
-  'text-classification',
-  'token-classification',
-  'text-generation',
-  'text2text-generation',
-  'feature-extraction',
-] as const;
 const kState = 'trainer_state.safetensors';
 const kKeepEveryMs = 60_000;
 

@@ -5,7 +5,7 @@ import { kvNames, kvStore } from './kv_store.js';
 import { folderOf, indexOf } from './names.js';
 import { listIndexes, openStore } from './platform.js';
 import { isOwn } from './segment_log.js';
-import { guarded, reason, type SegmentStore } from './stores.js';
+import { every, guarded, reason, type SegmentStore } from './stores.js';
 import type { DurableStorageLike, GivenStore, IndexStore, KeyValueLike, ObjectBucketLike } from './types.js';
 
 const kPrefix = 'wattn/';
@@ -94,7 +94,6 @@ const toBytes = (value: Uint8Array | ArrayBuffer | null | undefined) =>
 /** Each file of an index is the value of a key. `put` decides who was first, so nothing has to keep writers apart. */
 function keyStore(name: string, kind: string, keys: IndexStore): SegmentStore {
   const prefix = `${kPrefix}${folderOf(name)}/`;
-  let asked = 0;
   return {
     kind,
     list: async () => (await keys.list(prefix)).map((key) => key.slice(prefix.length)),
@@ -103,11 +102,7 @@ function keyStore(name: string, kind: string, keys: IndexStore): SegmentStore {
     patch: async (file, bytes) => void (await keys.put(prefix + file, bytes, false)),
     remove: async (file) => void (await keys.delete(prefix + file)),
     alone: (run) => run(),
-    hasNews() {
-      const isDue = Date.now() - asked >= kNewsMs;
-      if (isDue) asked = Date.now();
-      return isDue;
-    },
+    hasNews: every(kNewsMs),
     leave: async () => {},
     close: () => {},
   };

@@ -2,7 +2,7 @@
 // KV). All files are one value: a reader sees them as they were at one moment. One program writes at a time.
 import { ModelFormatError, StateError } from '../core/errors.js';
 import { concat } from '../core/texts.js';
-import { reason, type SegmentStore } from './stores.js';
+import { every, reason, type SegmentStore } from './stores.js';
 import type { KeyValueLike } from './types.js';
 
 const kNewsMs = 60_000; // KV itself keeps what was read for that long
@@ -45,7 +45,6 @@ export function kvStore(key: string, values: KeyValueLike): SegmentStore {
   let writtenAt = -Infinity;
   let isWriting = false;
   let isChanged = false;
-  let asked = 0;
   async function read(): Promise<Value> {
     const packed = await values.get(key, 'arrayBuffer');
     const found = packed ? unpack(key, new Uint8Array(packed)) : { writes: 0, files: new Map<string, Uint8Array>() };
@@ -96,11 +95,7 @@ export function kvStore(key: string, values: KeyValueLike): SegmentStore {
         value = undefined;
       }
     },
-    hasNews() {
-      const isDue = Date.now() - asked >= kNewsMs;
-      if (isDue) asked = Date.now();
-      return isDue;
-    },
+    hasNews: every(kNewsMs),
     leave: async () => {},
     close: () => {},
   };

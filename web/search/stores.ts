@@ -87,3 +87,13 @@ export function memoryStore(): SegmentStore {
     close: () => {},
   };
 }
+
+/** Says yes once in so many milliseconds. */
+export function every(ms: number): () => boolean {
+  let last = 0;
+  return () => {
+    const isDue = Date.now() - last >= ms;
+    if (isDue) last = Date.now();
+    return isDue;
+  };
+}
