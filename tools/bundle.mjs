@@ -259,7 +259,8 @@ async function bundle(memoryFlags) {
     plugins = [],
     own = {},
   } of bundles) {
-    const how = node ? { minifySyntax: true } : { minify: true }; // Node prints the line of an error that nobody catches
+    // Node prints the line of an error that nobody catches. A worker's errors reach the thread that started it.
+    const how = node && !inWorker ? { minifySyntax: true } : { minify: true };
     const { define = {}, inject = [], ...others } = { ...own };
     const names = Object.entries(entries);
     const { outputFiles } = await build({
