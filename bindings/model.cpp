@@ -24,6 +24,8 @@ bool Head::may_be_untied() { return false; }
 void Head::keep_own_output(std::vector<WeightSlot>&) const {}
 Result<void> Head::choose_output(std::span<const WeightSlot>) { return {}; }
 void read_convolution(Fields& config, TransformerConfig&) { config.expect("conv_kernel_size", 0); }
+void add_short_convolution_slots(const TransformerConfig&, const TransformerNames&, const TransformerLayer&, std::size_t,
+                                 SlotList&) {}
 void add_convolution_slots(const TransformerConfig&, const TransformerNames&, const Convolution&, SlotList&) {}
 const OpRow* more_op_rows() { return nullptr; }
 const TaskAdapters* task_adapters() { return nullptr; }

@@ -1,4 +1,5 @@
-// The convolution beside DeBERTa-v2's first layer: ConvLayer in transformers/models/deberta_v2/modeling_deberta_v2.py (v5.23.0).
+// The weights of convolutions: that beside DeBERTa-v2's first layer, ConvLayer in
+// transformers/models/deberta_v2/modeling_deberta_v2.py (v5.23.0), and the short ones of LFM2.
 #include <algorithm>
 #include <memory>
 
@@ -38,6 +39,20 @@ void add_convolution_slots(const TransformerConfig& config, const TransformerNam
                         }});
   list.vector(std::string(names.convolution) + ".bias", convolution.layer.bias, hidden);
   list.norm(names.convolution_norm, convolution.norm, true);
+}
+
+void add_short_convolution_slots(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer,
+                                 std::size_t i, SlotList& list) {
+  const std::int64_t hidden = config.hidden_size;
+  const bool bias = config.short_convolution.bias;
+  list.linear(layer_name(names.short_convolution_in, i), layer.convolution_in, 0, 3 * hidden, bias);
+  const std::string filter = layer_name(names.short_convolution, i);
+  list.slots.push_back({filter + ".weight",
+                        {hidden, 1, config.short_convolution.kernel},
+                        true,
+                        [to = layer.convolution_filter](auto row, auto* values) { set_weight_row(to, row, values); }});
+  if (bias) list.vector(filter + ".bias", layer.convolution_filter.bias, hidden);
+  list.linear(layer_name(names.short_convolution_out, i), layer.convolution_out, 0, hidden, bias);
 }
 
 }  // namespace wattn

@@ -30,6 +30,7 @@ class Builder : private PlanBuilder {
       into_stream(layer_steps(kStreamValue));
       layer.steps = end();
       layer.weights = &layer_->begin;
+      layer.state = config_.convolves(index_) ? plan.keys_values.product_layers++ : plan.keys_values.layers++;
       if (config_.scale_by_layer) layer.score_divisor = static_cast<float>(index_ + 1);
       if (!config_.cross_attention || for_training_) continue;
       begin("source");
@@ -105,7 +106,7 @@ class Builder : private PlanBuilder {
     const bool attention_norm = config_.input_norms && (index_ > 0 || config_.first_attention_norm);
     Id read = attention_norm && !is_post() ? norm(x, "attention_norm", layer_->attention_norm) : x;
     const Id beside = config_.residual == Residual::kParallel ? norm(x, "ffn_norm", layer_->ffn_norm) : read;
-    Id y = self_attention(read);
+    Id y = config_.convolves(index_) ? short_convolution(read) : self_attention(read);
     if (config_.output_norms) y = norm(again(y), "attention_output_norm", layer_->attention_output_norm);
     dropped(y, DropPlace::kAttention);
     x = named(residual(y, x, "attention_norm", layer_->attention_norm), "attention.output");
@@ -161,6 +162,16 @@ class Builder : private PlanBuilder {
              distance_bias());
     return linear(named(context, "attention.context"), "attention_output", layer_->attention_output, config_.hidden_size,
                   config_.biases.attention_output);
+  }
+
+  // LFM2's: a convolution of B * x over a few tokens, times C.
+  Id short_convolution(Id x) {
+    const std::int64_t hidden = config_.hidden_size;
+    const auto& of = config_.short_convolution;
+    const Id columns = linear(x, "convolution_in", layer_->convolution_in, 3 * hidden, of.bias);
+    const Id y = step({.op = Op::kShortConvolution, .x = columns},
+                      {"convolution_filter", &layer_->convolution_filter, Hold::kFilter, of.bias, hidden, of.kernel});
+    return linear(y, "convolution_out", layer_->convolution_out, hidden, of.bias);
   }
 
   // The relative embeddings by a layer's query and key matrices, or by matrices of their own.
@@ -245,7 +256,8 @@ class Builder : private PlanBuilder {
       value(logits).place = Place::kOutput;
       plan.head = end();
     }
-    plan.keys_values = {config_.attention_shape(), config_.num_hidden_layers};
+    plan.keys_values.shape = config_.attention_shape();
+    plan.keys_values.product_width = config_.hidden_size;
     if (config_.cross_attention) plan.cross_keys_values = {cross_constants().shape, config_.num_hidden_layers};
   }
 

@@ -16,6 +16,7 @@ namespace wattn {
   ARCH(kGranite)               \
   ARCH(kGte)                   \
   ARCH(kJinaV3)                \
+  ARCH(kLfm2)                  \
   ARCH(kM2M100)                \
   ARCH(kMBart)                 \
   ARCH(kModel2Vec)             \

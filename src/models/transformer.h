@@ -29,6 +29,9 @@ struct TransformerLayer {
   Linear relative_qk;          // [query_width + kv_width, hidden] of relative embeddings, if they have matrices of their own
   DistanceBias distance_bias;  // if each layer has one
   Linear attention_output;
+  Linear convolution_in;      // [3 * hidden, hidden]: of LFM2's gated short convolution, in place of attention
+  Linear convolution_filter;  // [hidden, kernel]
+  Linear convolution_out;     // [hidden, hidden]
   LayerNorm attention_norm;
   LayerNorm attention_output_norm;
   Linear cross_query;        // [query_width, hidden]
@@ -50,6 +53,9 @@ void take_experts(Arena& arena, const Kernels& kernels, WeightType type, const T
                   std::shared_ptr<Experts>& experts);
 void add_experts_slots(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer, std::size_t i,
                        SlotList& list);
+// The short convolution of a layer. Likewise.
+void add_short_convolution_slots(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer,
+                                 std::size_t i, SlotList& list);
 // The convolution of TransformerConfig. Likewise.
 struct Convolution {
   Linear layer;  // [hidden, kernel * hidden]: the columns of each token of the window, one after the other

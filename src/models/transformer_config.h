@@ -120,6 +120,12 @@ struct TransformerConfig {
     std::int64_t groups = 1;  // of inputs and outputs that know nothing of the others
     Activation activation = Activation::kTanh;
   } convolution;
+  // LFM2's gated convolutions in place of some layers' attention (ops/short_convolution.h).
+  struct {
+    std::int64_t kernel = 0;     // tokens
+    std::vector<bool> layers{};  // whether each layer has one; empty: none does
+    bool bias = false;           // of its matrices and filter
+  } short_convolution;
   std::vector<bool> local_layers{};  // whether each layer attends to a window only; empty: none does
   std::int64_t local_window = 0;     // tokens on each side, or before the token if causal, without itself
 
@@ -154,6 +160,9 @@ struct TransformerConfig {
   bool gated() const { return feed_forward == FeedForward::kGated; }
   bool has_experts(std::int64_t layer) const { return experts.count > 0 && layer % experts.every == 1 % experts.every; }
   bool is_local(std::int64_t layer) const { return !local_layers.empty() && local_layers[static_cast<std::size_t>(layer)]; }
+  bool convolves(std::int64_t layer) const {
+    return !short_convolution.layers.empty() && short_convolution.layers[static_cast<std::size_t>(layer)];
+  }
   bool is_rotary(std::int64_t layer) const {
     return relative_positions == RelativePositions::kRotary &&
            (rotary_layers.empty() || rotary_layers[static_cast<std::size_t>(layer)]);
@@ -214,6 +223,9 @@ struct TransformerNames {
   const char* relative_key = nullptr;
   const char* convolution = nullptr;  // [hidden, hidden / groups, kernel], with a bias
   const char* convolution_norm = nullptr;
+  const char* short_convolution_in = nullptr;  // [3 * hidden, hidden]
+  const char* short_convolution = nullptr;     // [hidden, 1, kernel]
+  const char* short_convolution_out = nullptr;
   const char* pooler = nullptr;  // dense layer over the first token
   const char* cross_query = nullptr;
   const char* cross_key = nullptr;

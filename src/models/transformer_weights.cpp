@@ -64,6 +64,9 @@ void Transformer::take_weight(Arena& arena, const Weight& weight) {
       *static_cast<Linear*>(weight.at) = take_linear(arena, *kernels_, type, weight.width, weight.rows, weight.bias);
       break;
     }
+    case Hold::kFilter:
+      *static_cast<Linear*>(weight.at) = take_linear(arena, *kernels_, WeightType::kF32, weight.width, weight.rows, weight.bias);
+      break;
     case Hold::kNorm:
       *static_cast<LayerNorm*>(weight.at) = take_layer_norm(arena, weight.width, config_.norm_eps);
       break;
@@ -220,7 +223,10 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
   const auto norm = [&](const char* name, const LayerNorm& of) { list.norm(named(name), of, biases.norms, offset); };
   const bool attention_norm = config_.input_norms && (i > 0 || config_.first_attention_norm);
   if (pre_norm && attention_norm) norm(names.attention_norm, layer.attention_norm);
-  if (names.heads_in_turn) {
+  const bool convolves = config_.convolves(static_cast<std::int64_t>(i));
+  if (convolves) {
+    add_short_convolution_slots(config_, names, layer, i, list);
+  } else if (names.heads_in_turn) {
     const std::int64_t head = config_.head_size();
     const std::size_t before = list.slots.size();
     const auto place_of = [=](std::int64_t row) { return row / head % 3 * queries + row / (3 * head) * head + row % head; };
@@ -236,7 +242,7 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
     rotated(names.key, queries, keys);
     matrix(names.value, layer.qkv, queries + keys, keys, biases.qkv);
   }
-  if (config_.query_key_norm) {
+  if (config_.query_key_norm && !convolves) {
     list.norm(named(names.query_norm), layer.query_norm, false, offset);
     list.norm(named(names.key_norm), layer.key_norm, false, offset);
   }
@@ -245,7 +251,7 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
     list.linear(named(names.relative_key), layer.relative_qk, queries, keys, false);
   }
   if (config_.t5.each_layer) add_distance_slots(list, named(names.relative_attention_bias), layer.distance_bias);
-  matrix(names.attention_output, layer.attention_output, 0, hidden, biases.attention_output);
+  if (!convolves) matrix(names.attention_output, layer.attention_output, 0, hidden, biases.attention_output);
   if (!pre_norm) norm(names.attention_norm, layer.attention_norm);
   if (config_.output_norms) norm(names.attention_output_norm, layer.attention_output_norm);
   if (config_.cross_attention) {

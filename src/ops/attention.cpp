@@ -281,6 +281,9 @@ void copy_slot(const KvCache& cache, std::int64_t from, std::int64_t to, std::in
       std::copy_n(source.values + column * source.length, used * kPanelWidth, copy.values + column * copy.length);
     }
   }
+  for (std::int64_t i = 0; i < cache.product_layers; ++i) {
+    std::copy_n(cache.products_at(from, i), tokens * cache.product_width, (target ? *target : cache).products_at(to, i));
+  }
 }
 
 void store_kv(const KvCache& cache, std::int64_t slot, std::int64_t layer, std::int64_t position, const KvRows& rows) {

@@ -46,6 +46,10 @@ struct KvCache {
   std::int64_t layers = 0;
   AttentionShape shape;
   float* data = nullptr;  // [slots][layers][kv_heads][head_size()]: the keys of a head, then its values
+  // Beside them, what short convolutions have multiplied (ops/short_convolution.h). All rows stay, so a sequence may be cut
+  // anywhere.
+  std::int64_t product_width = 0, product_layers = 0;
+  float* products = nullptr;  // [slots][product_layers][length][product_width]
 
   std::int64_t key_size() const { return length * shape.head_dim; }
   std::int64_t head_size() const { return key_size() + (shape.value_size() + 7) / 8 * 8 * length; }
@@ -53,6 +57,9 @@ struct KvCache {
   KvHead at(std::int64_t slot, std::int64_t layer, std::int64_t kv_head) const {
     float* keys = data + slot * slot_size() + (layer * shape.kv_heads + kv_head) * head_size();
     return {keys, keys + key_size(), length};
+  }
+  float* products_at(std::int64_t slot, std::int64_t layer) const {
+    return products + (slot * product_layers + layer) * length * product_width;
   }
 };
 KvCache take_kv_cache(Arena& arena, const AttentionShape& shape, std::int64_t layers, std::int64_t slots, std::int64_t length);

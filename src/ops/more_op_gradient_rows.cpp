@@ -4,6 +4,7 @@
 
 #include "ops/experts.h"
 #include "ops/op_gradient.h"
+#include "ops/short_convolution.h"
 
 namespace wattn {
 namespace {
@@ -60,10 +61,26 @@ Learns experts_learn(const OpCall& call) {
   return call.pass.training->bias_gradient(experts_of(call).bias) ? Learns::kBias : Learns::kNothing;
 }
 
+void run_short_convolution_backward(const GradientCall& call) {
+  const OpCall& forward = call.forward;
+  const auto* gradient = static_cast<const Linear*>(call.gradient);
+  const float* bias = static_cast<const Linear*>(forward.weight)->bias;
+  short_convolution_backward(forward, {.d_out = call.d_out,
+                                       .d_x = call.d_x,
+                                       .d_filter = gradient,
+                                       .d_bias = gradient ? gradient->bias : forward.pass.training->bias_gradient(bias)});
+}
+
+Learns short_convolution_learns(const OpCall& call) {
+  const float* bias = static_cast<const Linear*>(call.weight)->bias;
+  return call.pass.training->bias_gradient(bias) ? Learns::kBias : Learns::kNothing;
+}
+
 constexpr GradientRow kRows[] = {
     {Reads::kNo, Reads::kNo, Reads::kNo, true, false, windows_backward},
     {Reads::kYes, Reads::kNo, Reads::kNo, false, false, run_experts_backward, [](const GradientCall& call) { take(call.forward); },
      experts_learn},
+    {Reads::kYes, Reads::kNo, Reads::kNo, false, false, run_short_convolution_backward, nullptr, short_convolution_learns},
 };
 
 }  // namespace

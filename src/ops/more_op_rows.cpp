@@ -4,6 +4,7 @@
 
 #include "ops/experts.h"
 #include "ops/op.h"
+#include "ops/short_convolution.h"
 
 namespace wattn {
 namespace {
@@ -45,6 +46,7 @@ void run_experts(const OpCall& call) {
 constexpr OpRow kRows[] = {
     {OpWidth::kFactorTimesX, false, false, windows, nullptr},
     {OpWidth::kOfX, false, false, run_experts, [](const OpCall& call) { take(call); }},
+    {OpWidth::kRowsOfWeight, false, false, short_convolution, nullptr},
 };
 
 }  // namespace

@@ -33,6 +33,7 @@ enum class Op : std::uint8_t {
   // Rare: in more_op_rows().
   kWindows,  // rows of x around each token, side by side, zeros outside of its sequence; factor: how many
   kExperts,  // the sum of the outputs of the experts that suit a token best; variant: Activation; weight: Experts
+  kShortConvolution,  // of the columns B, C and x (ops/short_convolution.h); weight: Linear in f32, [width, kernel]
 };
 constexpr int kCommonOps = static_cast<int>(Op::kWindows);
 
@@ -104,6 +105,7 @@ struct OpCall {
   const float* other = nullptr;  // [rows, width], of attention: [buckets, ..]
   float* out = nullptr;          // [rows, width]
   std::int64_t layer = -1;       // whose step it is
+  std::int64_t state = 0;        // of the layer
   float score_divisor = 1;       // of the layer
   Arena* scratch = nullptr;
   const ProbabilityDropout* dropout = nullptr;  // of attention

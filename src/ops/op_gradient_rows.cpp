@@ -48,11 +48,16 @@ void add_to(const float* from, std::int64_t count, float* to) {
 // Whose numbers of dropout a saved state goes on with: a new name stands at the end.
 constexpr std::string_view kLoraPlaces[] = {"query_key_value", "attention_output", "up",          "down", "query_key",
                                             "cross_query",     "cross_key_value",  "cross_output"};
+// Of a layer that has them in place of attention, at whose places they are.
+constexpr std::string_view kConvolutionPlaces[] = {"convolution_in", "convolution_out"};
 
 Dropout lora_dropout(const OpCall& call) {
   constexpr std::uint64_t kLoraSeed = 0x10A;  // places of their own
   const Training& training = *call.pass.training;
-  const auto place = std::ranges::find(kLoraPlaces, std::string_view(call.weight_name)) - std::begin(kLoraPlaces);
+  auto place = std::ranges::find(kLoraPlaces, std::string_view(call.weight_name)) - std::begin(kLoraPlaces);
+  if (place == std::ssize(kLoraPlaces)) {
+    place = std::ranges::find(kConvolutionPlaces, std::string_view(call.weight_name)) - std::begin(kConvolutionPlaces);
+  }
   return dropout_at(training.dropout.lora, training.seed ^ (kLoraSeed << 48), training.step,
                     static_cast<std::uint64_t>(call.layer * std::ssize(kLoraPlaces) + place));
 }

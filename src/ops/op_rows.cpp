@@ -155,7 +155,10 @@ ScoreTerms score_terms(const OpCall& call, Disentangled& relative) {
 AttentionInput attention_input(const OpCall& call) {
   const PassInput& pass = call.pass;
   const AttentionStep& step = *call.attention;
-  AttentionInput input{.queries = call.x, .query_stride = call.x_width, .seq_start = pass.batch->seq_start, .layer = call.layer};
+  AttentionInput input{.queries = call.x,
+                       .query_stride = call.x_width,
+                       .seq_start = pass.batch->seq_start,
+                       .layer = step.cross ? call.layer : call.state};
   if (step.cross && call.other) {
     input.keys = call.other;
     input.values = call.other + step.shape.kv_width();

@@ -104,7 +104,10 @@ void run_section(const Plan& plan, const SectionUse& use, const PassInput& pass,
 
 void run_step(const Plan& plan, const SectionUse& use, const Step& step, std::int64_t layer, OpCall& call) {
   call.layer = layer;
-  if (layer >= 0) call.score_divisor = plan.layers[static_cast<std::size_t>(layer)].score_divisor;
+  if (layer >= 0) {
+    call.score_divisor = plan.layers[static_cast<std::size_t>(layer)].score_divisor;
+    call.state = plan.layers[static_cast<std::size_t>(layer)].state;
+  }
   call.pass.rows(step.op).forward(call);
   if (!call.pass.drop || step.out < 0) return;
   const Section& section = plan.sections[static_cast<std::size_t>(use.section)];
@@ -183,7 +186,12 @@ void lm_head(const Plan& plan, const Compute& compute, float* hidden, std::int64
 }
 
 KvCache take_kv_cache(Arena& arena, const Plan& plan, std::int64_t slots, std::int64_t length) {
-  return take_kv_cache(arena, plan.keys_values.shape, plan.keys_values.layers, slots, length);
+  const State& state = plan.keys_values;
+  KvCache cache = take_kv_cache(arena, state.shape, state.layers, slots, length);
+  cache.product_width = state.product_width;
+  cache.product_layers = state.product_layers;
+  cache.products = arena.take<float>(slots * state.product_layers * cache.length * state.product_width);
+  return cache;
 }
 
 CrossKv take_cross_kv(Arena& arena, const Plan& plan, std::int64_t slots, std::int64_t length) {

@@ -61,6 +61,7 @@ enum class Hold : std::uint8_t {
   kWords,      // WordTable: rows in the model's dtype, unless the head over the vocabulary has them
   kExperts,    // std::shared_ptr<Experts>
   kDistances,  // DistanceBias of one layer
+  kFilter,     // Linear in f32: a few weights for each channel
   kConstant,   // a table that is computed, or that all layers share
 };
 
@@ -98,13 +99,15 @@ struct Layer {
   SectionUse steps;
   SectionUse source;                // over an encoder's states
   float score_divisor = 1;          // of attention
+  std::int64_t state = 0;           // its number among the layers with a state of that kind
   float* const* weights = nullptr;  // where the memory of its weights begins
 };
 
-// Keys and values that outlast a pass: those of sequences, and those of sources.
+// What outlasts a pass, of sequences and of sources.
 struct State {
-  AttentionShape shape{};
-  std::int64_t layers = 0;  // 0: there is no such state
+  AttentionShape shape{};                              // of keys and values
+  std::int64_t layers = 0;                             // that have them
+  std::int64_t product_width = 0, product_layers = 0;  // of short convolutions
 };
 
 struct Plan {

@@ -8,9 +8,9 @@ namespace wattn {
 namespace {
 
 const char* name_of(Op op) {
-  constexpr const char* kNames[] = {"words",  "add_rows", "relative_rows", "scale",  "norm", "head_norm",
-                                    "rotate", "linear",   "activate",      "gate",   "add",  "attention",
-                                    "store",  "softcap",  "windows",       "experts"};
+  constexpr const char* kNames[] = {
+      "words", "add_rows", "relative_rows", "scale", "norm",    "head_norm", "rotate",  "linear",           "activate",
+      "gate",  "add",      "attention",     "store", "softcap", "windows",   "experts", "short_convolution"};
   return kNames[static_cast<int>(op)];
 }
 

@@ -78,7 +78,7 @@ class StackRows {
     } else {
       const std::int64_t tokens = is(name, {names_.pooler}) ? 1 : seq_;
       if (in_layer && names_.transposed) std::swap(shape[0], shape[1]);
-      rows_.push_back({name, "Linear", shape, {tokens, shape[0]}, size, tokens * size});
+      rows_.push_back({name, shape.size() == 3 ? "Conv1d" : "Linear", shape, {tokens, shape[0]}, size, tokens * size});
     }
     if (is(name, {config_.norm_placement == NormPlacement::kPre ? names_.down : names_.ffn_norm})) {
       ++layer_;

@@ -16,10 +16,11 @@ struct TapRows {
   bool of_source = false;
 };
 
-// name: of a tap inside a layer.
-TapRows layer_tap(const TransformerConfig& config, std::string_view name) {
-  if (name == "intermediate") return {config.intermediate_size};
+// name: of a tap inside a layer. One with experts or a short convolution lacks some.
+TapRows layer_tap(const TransformerConfig& config, std::int64_t layer, std::string_view name) {
+  if (name == "intermediate") return {config.has_experts(layer) ? 0 : config.intermediate_size};
   if (name == "output" || name == "attention.output") return {config.hidden_size};
+  if (config.convolves(layer)) return {};
   if (name == "attention.query" || name == "attention.context") return {config.query_width()};
   if (name == "attention.key" || name == "attention.value") return {config.kv_width()};
   if (!config.cross_attention) return {};
@@ -35,7 +36,7 @@ TapRows tap_rows(const TransformerConfig& config, std::string_view tap) {
   if (tap == "embeddings.output" || (tap == "final_norm.output" && has_final_norm(config))) return {config.hidden_size};
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     const std::string prefix = "layer." + std::to_string(layer) + ".";
-    if (tap.starts_with(prefix)) return layer_tap(config, tap.substr(prefix.size()));
+    if (tap.starts_with(prefix)) return layer_tap(config, layer, tap.substr(prefix.size()));
   }
   return {};
 }

@@ -107,6 +107,8 @@ std::vector<Trainer::LoraTarget> Trainer::lora_targets() const {
         {names.value, &Layer::qkv, queries + keys, keys},
         {names.query_key_value, &Layer::qkv, 0, config.qkv_width()},
         {names.attention_output, &Layer::attention_output, 0, config.hidden_size},
+        {names.short_convolution_in, &Layer::convolution_in, 0, 3 * config.hidden_size},
+        {names.short_convolution_out, &Layer::convolution_out, 0, config.hidden_size},
         {names.cross_query, &Layer::cross_query, 0, queries},
         {names.cross_key, &Layer::cross_keys_values, 0, queries},
         {names.cross_value, &Layer::cross_keys_values, queries, queries},
@@ -219,8 +221,9 @@ void Trainer::prepare_biases() {
     };
     for (std::int64_t i = 0; i < config.own_layers(); ++i) {
       const Layer& layer = stack.model->layer_at(i);
-      for (const auto part : {&Layer::qkv, &Layer::attention_output, &Layer::cross_query, &Layer::cross_keys_values,
-                              &Layer::cross_output, &Layer::up, &Layer::down}) {
+      for (const auto part :
+           {&Layer::qkv, &Layer::attention_output, &Layer::convolution_in, &Layer::convolution_filter, &Layer::convolution_out,
+            &Layer::cross_query, &Layer::cross_keys_values, &Layer::cross_output, &Layer::up, &Layer::down}) {
         add_bias(layer.*part, 0, (layer.*part).out);
       }
       if (layer.experts) add_bias(layer.experts->bias, config.hidden_size, 0, config.hidden_size);
@@ -386,7 +389,7 @@ void Trainer::prepare_stack(const Stack& stack, std::int64_t first_layer) {
     using Layer = TransformerLayer;
     add_matrix(value.qkv, gradient.qkv, !stack.names->query_bias);  // DeBERTa's keys have no bias
     for (const auto matrix : {&Layer::attention_output, &Layer::up, &Layer::down, &Layer::cross_query, &Layer::cross_keys_values,
-                              &Layer::cross_output}) {
+                              &Layer::cross_output, &Layer::convolution_in, &Layer::convolution_filter, &Layer::convolution_out}) {
       add_matrix(value.*matrix, gradient.*matrix);
     }
     if (value.relative_qk.out > 0) {

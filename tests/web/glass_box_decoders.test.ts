@@ -227,3 +227,22 @@ describe('an encoder-decoder', () => {
     await expectError(() => attention_rollout({ encoder_attentions: one([1]) }), 'InputError', /attention_rollout/);
   });
 });
+
+describe('a decoder whose layers are not alike', () => {
+  it('shows the insides that its layers have, as Python does', async () => {
+    const folder = join(goldens, 'variants/decoders/lfm2'); // the second of four layers has attention, the others short convolutions
+    const model = await AutoModelForCausalLM.from_pretrained(folder);
+    const { inputs } = readJson('variants/decoders/lfm2/expected.json');
+    const all = readFloats('variants/decoders/lfm2/expected.f32');
+    const { input_ids, tensors } = inputs[0];
+    const out = await model({ input_ids: [input_ids] }, { output_attentions: true, output_hidden_states: true, output_qkv: true });
+    expect(out.hidden_states).toHaveLength(5);
+    expect([out.attentions, out.queries, out.keys, out.values].map((one) => one!.length)).toEqual([1, 1, 1, 1]);
+    const { offset, shape } = tensors['attentions.1'];
+    expect(out.attentions![0]!.dims).toEqual([1, ...shape]);
+    expectNear(out.attentions![0]!.data, all.subarray(offset, offset + out.attentions![0]!.data.length), 1e-5);
+    const patch = { 'layer.0.attention.query': new Tensor('float32', new Float32Array(24 * input_ids.length), [1, input_ids.length, 24]) };
+    await expectError(model({ input_ids: [input_ids] }, { patch }), 'InputError', /found 'layer.0.attention.query'/);
+    await model.dispose();
+  });
+});

@@ -65,7 +65,9 @@ def run(model, dtype, ids):
         out = model(input_ids=torch.tensor([ids]), output_hidden_states=True, output_attentions=True)
     tensors = {"logits": out.logits[0]}
     tensors.update({f"hidden_states.{i}": x[0] for i, x in enumerate(out.hidden_states)})
-    tensors.update({f"attentions.{i}": x[0] for i, x in enumerate(out.attentions)})
+    kinds = getattr(model.config, "layer_types", None) or ["full_attention"] * len(out.attentions)
+    with_attention = [i for i, kind in enumerate(kinds) if kind != "conv"]
+    tensors.update({f"attentions.{i}": x[0] for i, x in zip(with_attention, out.attentions, strict=True)})
     return tensors
 
 

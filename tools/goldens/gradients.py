@@ -14,7 +14,8 @@ MODELS = {"bert": "bert-tiny/model", "albert": "architectures/albert", "deberta-
           "llama": "decoders/llama", "mistral": "decoders/mistral", "qwen3": "decoders/qwen3", "gemma2": "decoders/gemma2", "gemma3": "decoders/gemma3", "eurobert": "eurobert/base", "t5": "embedders/sentence-t5/model",
           "nomic-moe": "hub_layouts/nomic-moe", "deberta": "variants/encoders/deberta", "deberta-v2-conv": "variants/encoders/deberta-v2-conv",
           "gpt-neox": "variants/decoders/gpt-neox", "phi": "variants/decoders/phi", "stablelm-parallel": "variants/decoders/stablelm-parallel",
-          "olmo2": "variants/decoders/olmo2", "granite": "variants/decoders/granite"}
+          "olmo2": "variants/decoders/olmo2", "granite": "variants/decoders/granite",
+          "lfm2": "variants/decoders/lfm2", "lfm2-bias": "variants/decoders/lfm2-bias"}
 SEQ2SEQ = {"t5": "seq2seq/t5", "bart": "seq2seq/bart", "umt5": "variants/seq2seq/umt5"}
 LENGTHS = (11, 1, 6)
 

@@ -11,7 +11,7 @@ from . import architectures, common, decoders, seq2seq, tiny
 
 FOLDER = common.OUT / "variants"
 # Classes of configuration whose defaults a config.json may leave out.
-CONFIGS = ("Albert", "Bart", "Bert", "Camembert", "Deberta", "DebertaV2", "DistilBert", "Electra", "EuroBert", "Gemma", "Gemma2", "Gemma3Text", "GPT2", "GPTNeoX", "Granite", "Gte", "Llama", "M2M100", "Marian", "Mistral",
+CONFIGS = ("Albert", "Bart", "Bert", "Camembert", "Deberta", "DebertaV2", "DistilBert", "Electra", "EuroBert", "Gemma", "Gemma2", "Gemma3Text", "GPT2", "GPTNeoX", "Granite", "Gte", "Lfm2", "Llama", "M2M100", "Marian", "Mistral",
            "MBart", "ModernBert", "MPNet", "MT5", "NomicBert", "Olmo2", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Roberta",
            "SmolLM3", "StableLm", "T5", "UMT5", "XLMRoberta")
 
@@ -67,6 +67,10 @@ DECODERS = {
     "stablelm-parallel": (transformers.StableLmForCausalLM, transformers.StableLmConfig(**decoders.USUAL, use_parallel_residual=True, use_qkv_bias=True,
                                                                                         partial_rotary_factor=0.75)),
     "olmo2": (transformers.Olmo2ForCausalLM, transformers.Olmo2Config(**decoders.USUAL)),
+    "lfm2": (transformers.Lfm2ForCausalLM, transformers.Lfm2Config(**{**decoders.USUAL, "num_hidden_layers": 4}, block_multiple_of=8, conv_L_cache=3,
+                                                                   layer_types=["conv", "full_attention", "conv", "conv"])),
+    "lfm2-bias": (transformers.Lfm2ForCausalLM, transformers.Lfm2Config(**{**decoders.USUAL, "num_hidden_layers": 3}, tie_word_embeddings=False, conv_bias=True,
+                                                                        conv_L_cache=4, block_auto_adjust_ff_dim=False, full_attn_idxs=[1])),
     "smollm3": (transformers.SmolLM3ForCausalLM, transformers.SmolLM3Config(**{**decoders.USUAL, "num_hidden_layers": 3}, no_rope_layer_interval=2,
                                                                             use_sliding_window=True, sliding_window=7)),
     "granite": (transformers.GraniteForCausalLM, transformers.GraniteConfig(**decoders.USUAL, embedding_multiplier=1.7, attention_multiplier=0.25,

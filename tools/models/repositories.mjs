@@ -108,6 +108,8 @@ const llama = (
   tie_word_embeddings: true,
   ...rest,
 });
+/** The layers with attention; the others have short convolutions. */
+const kLfm2 = { full_attn_idxs: [2, 5, 8, 10, 12, 14], conv_L_cache: 3, rope_theta: 1e6 };
 const bart = (rest = {}) => ({
   model_type: 'bart',
   d_model: 1024,
@@ -369,6 +371,8 @@ export const repositories = [
     gated: true,
   }),
   row('allenai/OLMo-2-0425-1B', 'text-generation', llama('olmo2', 2048, 16, 16, 16, 8192, 100352, { rope_theta: 500000 })),
+  row('LiquidAI/LFM2-350M', 'text-generation', llama('lfm2', 1024, 16, 16, 8, 6656, 65536, kLfm2)),
+  row('LiquidAI/LFM2-1.2B', 'text-generation', llama('lfm2', 2048, 16, 32, 8, 12288, 65536, kLfm2)),
   row('HuggingFaceTB/SmolLM3-3B', 'text-generation', llama('smollm3', 2048, 36, 16, 4, 11008, 128256, { rope_theta: 5000000 })),
   row(
     'ibm-granite/granite-3.3-2b-instruct',

@@ -137,11 +137,13 @@ export class Layout {
         scatterHeads(out, of(result), rows, inputs, heads, size),
       );
 
-  /** The tensors of a field with one array per layer. */
+  /** The tensors of a field with one array per layer, but for layers that have none, as those without attention in Python. */
   layers(field: keyof Result, count: number, part: Part): Tensor<'float32'>[] {
-    return Array.from({ length: count }, (_, i) =>
-      part((result) => (result[field] as Float32Array[] | undefined)?.[i] ?? kNothing),
-    );
+    const of = (result: Result, i: number) => (result[field] as Float32Array[] | undefined)?.[i] ?? kNothing;
+    const isEmpty = this.runs.every(({ input_ids }) => input_ids.length === 0);
+    return Array.from({ length: count }, (_, i) => i)
+      .filter((i) => isEmpty || this.results.some((result) => of(result, i).length > 0))
+      .map((i) => part((result) => of(result, i)));
   }
 
   /** `[layers, batch, seq, count]` */

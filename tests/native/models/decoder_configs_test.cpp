@@ -57,6 +57,12 @@ const PublicConfig kSupported[] = {
        "rope_scaling":null,"rope_theta":1000000.0,"use_bidirectional_attention":false,"layer_types":["sliding_attention",
        "sliding_attention","sliding_attention","full_attention"])"),
      6144},
+    {"LFM2-350M",
+     LIKE("lfm2", R"(,"architectures":["Lfm2ForCausalLM"],"block_auto_adjust_ff_dim":true,"block_dim":1024,"block_ff_dim":6656,
+       "block_ffn_dim_multiplier":1.0,"block_multiple_of":256,"block_norm_eps":1e-05,"block_use_swiglu":true,"conv_L_cache":3,
+       "conv_bias":false,"conv_dim":1024,"conv_dim_out":1024,"full_attn_idxs":[1,2],"norm_eps":1e-05,"rope_theta":1000000.0,
+       "use_pos_enc":true)"),
+     1536},
     {"pythia-160m", LIKE("gpt_neox", R"(,"hidden_act":"gelu","rotary_pct":0.25,"rotary_emb_base":10000,"layer_norm_eps":1e-05,
        "use_parallel_residual":true,"tie_word_embeddings":false)"),
      3072},
@@ -91,6 +97,11 @@ const PublicConfig kRefused[] = {
     {"a StableLM with norms of heads", LIKE("stablelm", R"(,"qk_layernorm":true)"), 0, "qk_layernorm"},
     {"a SmolLM3 with too few layers", LIKE("smollm3", R"(,"no_rope_layers":[1,0])"), 0, "no_rope_layers: expected 0 or 1 for each"},
     {"a SmolLM3 with words", LIKE("smollm3", R"(,"no_rope_layers":[1,"0",1,1])"), 0, "no_rope_layers[1]: expected"},
+    {"an LFM2 with other layers", LIKE("lfm2", R"(,"layer_types":["conv","conv","mamba","conv"])"), 0,
+     "layer_types: expected \"conv\" or"},
+    {"an LFM2 with too few layers", LIKE("lfm2", R"(,"layer_types":["conv"])"), 0, "layer_types: expected a list of 4 layers"},
+    {"an LFM2 with layers that it lacks", LIKE("lfm2", R"(,"full_attn_idxs":[4])"), 0,
+     "full_attn_idxs: expected numbers of layers"},
     {"more than whole heads", LIKE("phi", R"(,"partial_rotary_factor":1.5)"), 0, "partial_rotary_factor: expected a number"},
     {"a Granite without scores", LIKE("granite", R"(,"attention_multiplier":0)"), 0, "attention_multiplier: expected a number"},
     {"Qwen2.5-VL's text", LIKE("qwen2", R"(,"rope_scaling":{"type":"mrope","mrope_section":[16,24,24]})"), 0, "found \"mrope\""},
@@ -98,11 +109,11 @@ const PublicConfig kRefused[] = {
 
 // Each has its own model_type, for different arithmetic.
 const char* const kForeignTypes[] = {
-    "arctic",  "bloom",      "codegen",    "cohere",  "cohere2",   "dbrx",      "deepseek_v2", "deepseek_v3",
-    "exaone4", "falcon",     "gemma3",     "gemma3n", "gemma4",    "glm4",      "gpt_bigcode", "gpt_neo",
-    "gpt_oss", "gptj",       "granitemoe", "jamba",   "llama4",    "mamba",     "mamba2",      "minicpm",
-    "mixtral", "mpt",        "nemotron",   "olmo",    "persimmon", "qwen2_moe", "qwen3_moe",   "recurrent_gemma",
-    "rwkv",    "starcoder2", "xglm"};
+    "arctic",          "bloom",   "codegen",    "cohere",   "cohere2",  "dbrx",      "deepseek_v2", "deepseek_v3",
+    "exaone4",         "falcon",  "gemma3",     "gemma3n",  "gemma4",   "glm4",      "gpt_bigcode", "gpt_neo",
+    "gpt_oss",         "gptj",    "granitemoe", "jamba",    "lfm2_moe", "llama4",    "mamba",       "mamba2",
+    "minicpm",         "mixtral", "mpt",        "nemotron", "olmo",     "persimmon", "qwen2_moe",   "qwen3_moe",
+    "recurrent_gemma", "rwkv",    "starcoder2", "xglm"};
 const char* const kForeignSeq2Seq[] = {"blenderbot", "fsmt",   "led",        "longt5",       "mvp",
                                        "nllb-moe",   "plbart", "prophetnet", "seamless_m4t", "switch_transformers",
                                        "whisper"};

@@ -230,6 +230,18 @@ TEST(StackOutputs, MismatchedRequestsAreRejectedByName) {
        {"layer.2.output", "layer.0.attention.probs", "decoder.layer.0.output", "layer.0.cross_attention.query", ""}) {
     EXPECT_TRUE(error(*llama, {.patches = {{tap, {}}}}).ends_with(std::string("found '") + tap + "'")) << tap;
   }
+  // A layer with a short convolution, and one with experts.
+  const auto lfm2 = load("variants/decoders/lfm2");
+  const std::string folder = golden("hub_layouts/nomic-moe/");
+  const std::vector<NamedFile> files{{"config.json", test::read_file(folder + "config.json")},
+                                     {"tokenizer.json", test::read_file(golden("seq2seq/t5/tokenizer.json"))}};
+  const auto experts = test::load_with(files, [&](const std::string& name) { return test::read_file(folder + name); });
+  ASSERT_TRUE(lfm2 && experts.ok());
+  for (const char* tap : {"layer.0.attention.query", "layer.2.attention.value", "layer.3.attention.context"}) {
+    EXPECT_TRUE(error(*lfm2, {.patches = {{tap, {}}}}).ends_with(std::string("found '") + tap + "'")) << tap;
+  }
+  EXPECT_EQ(error(*lfm2, {.patches = {{"layer.0.attention.output", std::vector<float>(72)}}}), "ok");
+  EXPECT_TRUE(error(*experts.value(), {.patches = {{"layer.1.intermediate", {}}}}).ends_with("found 'layer.1.intermediate'"));
   EXPECT_EQ(error(*llama, {.logit_lens = 60}), "logit_lens: expected a whole number from 0 to vocab_size 59, found 60");
   const auto bart = load("seq2seq/bart");
   ASSERT_TRUE(bart);

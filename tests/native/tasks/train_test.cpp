@@ -199,10 +199,11 @@ TEST(Trainer, LearnsThroughModules) {
   }
 }
 
-// Parallel layers, norms of results or over all heads, multiplied residuals.
+// Parallel layers, norms of results or over all heads, multiplied residuals, short convolutions.
 TEST(Trainer, LearnsEveryKindOfLayer) {
   const std::vector<std::u16string_view> texts{u"the river and the boat", u"small birds sing"};
-  for (const std::string folder : {"gpt-neox", "gpt-neox-in-turn", "phi", "stablelm-parallel", "olmo2", "granite"}) {
+  for (const std::string folder :
+       {"gpt-neox", "gpt-neox-in-turn", "phi", "stablelm-parallel", "olmo2", "granite", "lfm2", "lfm2-bias"}) {
     for (const TrainMethod method : {TrainMethod::kLora, TrainMethod::kFull, TrainMethod::kLastLayers}) {
       SCOPED_TRACE(folder + ", method " + std::to_string(static_cast<int>(method)));
       auto loaded = test::load_model(golden("variants/decoders/" + folder), {.head = HeadKind::kCausalLm});
@@ -262,7 +263,7 @@ TEST(Trainer, AdaptersGiveAFreshModelTheResultsOfTheTrainedOne) {
   Batch batch;
   batch.add_sequence(std::vector<std::int32_t>{5, 9, 7, 6, 8}, std::vector<std::int32_t>(5));
   ThreadTeam alone;
-  for (const std::string folder : {"gpt-neox", "gpt-neox-in-turn", "phi", "granite"}) {
+  for (const std::string folder : {"gpt-neox", "gpt-neox-in-turn", "phi", "granite", "lfm2-bias"}) {
     SCOPED_TRACE(folder);
     const auto load = [&] {
       return std::move(test::load_model(golden("variants/decoders/" + folder), {.head = HeadKind::kCausalLm})).value();

@@ -1,0 +1,23 @@
+// LFM2's gated short convolution: Lfm2ShortConv in transformers/models/lfm2/modeling_lfm2.py (v5.24.0). Each channel of a token is
+// C * (bias + sum over k of filter[k] * (B * x) of the token kernel - 1 - k places before), within its sequence.
+#pragma once
+
+#include "ops/linear.h"
+#include "ops/op.h"
+
+namespace wattn {
+
+// call.x: [rows, 3 * width], the columns B, C and x; call.weight: the filter, a Linear in f32, [width, kernel]; out: [rows, width].
+// Sequences in slots go on after the products B * x that their slot has, and leave theirs there.
+void short_convolution(const OpCall& call);
+
+// Where the gradients go; null: not wanted.
+struct ShortConvolutionGradient {
+  const float* d_out = nullptr;      // [rows, width]
+  float* d_x = nullptr;              // [rows, 3 * width], written
+  const Linear* d_filter = nullptr;  // added to
+  float* d_bias = nullptr;           // [width], likewise
+};
+void short_convolution_backward(const OpCall& call, const ShortConvolutionGradient& gradient);
+
+}  // namespace wattn
