@@ -241,7 +241,9 @@ describe('a decoder whose layers are not alike', () => {
     const { offset, shape } = tensors['attentions.1'];
     expect(out.attentions![0]!.dims).toEqual([1, ...shape]);
     expectNear(out.attentions![0]!.data, all.subarray(offset, offset + out.attentions![0]!.data.length), 1e-5);
-    const patch = { 'layer.0.attention.query': new Tensor('float32', new Float32Array(24 * input_ids.length), [1, input_ids.length, 24]) };
+    const patch = {
+      'layer.0.attention.query': new Tensor('float32', new Float32Array(24 * input_ids.length), [1, input_ids.length, 24]),
+    };
     await expectError(model({ input_ids: [input_ids] }, { patch }), 'InputError', /found 'layer.0.attention.query'/);
     await model.dispose();
   });
