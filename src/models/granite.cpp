@@ -1,5 +1,6 @@
-// Granite, arXiv 2408.13359; transformers/models/granite/modeling_granite.py (v5.23.0). Differences from Llama: factors of the
-// embeddings, of the scores, of what attention and feed-forward add, and of the logits.
+// Granite, arXiv 2408.13359, and Granite 4 without Mamba; transformers/models/granite/modeling_granite.py (v5.23.0) and
+// granitemoehybrid/modeling_granitemoehybrid.py (v5.24.0). Differences from Llama: factors of the embeddings, of the scores, of
+// what attention and feed-forward add, and of the logits.
 #include "models/llama.h"
 
 namespace wattn {
@@ -18,9 +19,38 @@ void parse_config(Fields& config, ModelConfig& out) {
   decoder.lm_head_scale = static_cast<float>(1 / config.number_or("logits_scaling", 1, kMost));
 }
 
+// Its experts and its layers of Mamba are refused.
+void parse_hybrid(Fields& config, ModelConfig& out) {
+  parse_config(config, out);
+  TransformerConfig& decoder = out.transformer;
+  config.expect("num_local_experts", 0);
+  decoder.intermediate_size = config.size("shared_intermediate_size", kMostFfn);
+  config.each(config["layer_types"], [&](JsonRef type) {
+    const std::string_view name = config.take(type.as_string());
+    if (config.ok() && name != "attention" && name != "full_attention")
+      config.unsupported("layer_types", "layers of attention alone");
+  });
+  if (config.ok() && config["layer_types"].size() != static_cast<std::size_t>(decoder.num_hidden_layers)) {
+    config.unsupported("layer_types", "layers of attention alone, for each of " + std::to_string(decoder.num_hidden_layers));
+  }
+  if (config.string_or("position_embedding_type", "nope") == "nope") decoder.relative_positions = RelativePositions::kNone;
+}
+
+constexpr Arch hybrid() {
+  Arch arch = llama_arch("granitemoehybrid", parse_hybrid, nullptr,
+                         R"("vocab_size": 32000, "intermediate_size": 11008, "max_position_embeddings": 2048, )"
+                         R"("num_local_experts": 8, "shared_intermediate_size": 1024)");
+  arch.names.gate = nullptr;
+  arch.names.gate_up = "layers.{}.shared_mlp.input_linear";
+  arch.names.down = "layers.{}.shared_mlp.output_linear";
+  arch.heads = {};
+  return arch;
+}
+
 }  // namespace
 
 extern const Arch kGranite = llama_arch("granite", parse_config, nullptr,
                                         R"("vocab_size": 32000, "intermediate_size": 11008, "max_position_embeddings": 2048)");
+extern const Arch kGraniteMoeHybrid = hybrid();
 
 }  // namespace wattn

@@ -14,7 +14,7 @@ void parse_llama(Fields& config, TransformerConfig& out, const LlamaReading& rea
   read_kv_heads(config, out);
   read_epsilon(config, "rms_norm_eps", 1e-6, out);
   out.hidden_act = read_activation(config, "hidden_act");
-  out.rope = read_rope(config, reading.theta, reading.part);
+  if (reading.reads_rope) out.rope = read_rope(config, reading.theta, reading.part);
   if (out.rope.most_positions > 0) out.max_position_embeddings = std::min(out.max_position_embeddings, out.rope.most_positions);
   out.tie_word_embeddings = config.boolean_or("tie_word_embeddings", false);
   out.causal = config.boolean_or("is_causal", true);

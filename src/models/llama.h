@@ -10,7 +10,8 @@ namespace wattn {
 struct LlamaReading {
   std::initializer_list<std::string_view> own{};  // keys that reject_foreign() leaves to it
   PartialRotary part{};
-  double theta = 10000;  // where config.json has none
+  double theta = 10000;    // where config.json has none
+  bool reads_rope = true;  // false: the architecture does
 };
 // Everything but biases and attention windows: none.
 void parse_llama(Fields& config, TransformerConfig& out, const LlamaReading& reading = {});

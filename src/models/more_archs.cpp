@@ -5,15 +5,21 @@ namespace wattn {
 
 #define WATTN_MORE_ARCHS(ARCH) \
   ARCH(kAlbert)                \
+  ARCH(kArcee)                 \
+  ARCH(kBloom)                 \
   ARCH(kDeberta)               \
   ARCH(kElectra)               \
   ARCH(kEuroBert)              \
+  ARCH(kExaone4)               \
   ARCH(kGemma)                 \
   ARCH(kGemma2)                \
   ARCH(kGemma3)                \
   ARCH(kGemmaEmbedding)        \
+  ARCH(kGptBigCode)            \
+  ARCH(kGptNeo)                \
   ARCH(kGptNeoX)               \
   ARCH(kGranite)               \
+  ARCH(kGraniteMoeHybrid)      \
   ARCH(kGte)                   \
   ARCH(kJinaV3)                \
   ARCH(kLfm2)                  \
@@ -24,12 +30,14 @@ namespace wattn {
   ARCH(kNewGte)                \
   ARCH(kNomicBertMoe)          \
   ARCH(kOlmo2)                 \
+  ARCH(kOlmo3)                 \
   ARCH(kOpt)                   \
   ARCH(kPegasus)               \
   ARCH(kPhi)                   \
   ARCH(kPhi3)                  \
   ARCH(kSmolLm3)               \
   ARCH(kStableLm)              \
+  ARCH(kStarCoder2)            \
   ARCH(kStaticEmbedding)       \
   ARCH(kT5Encoder)             \
   ARCH(kUmT5)                  \

@@ -1,21 +1,40 @@
-// OLMo 2, arXiv 2501.00656; transformers/models/olmo2/modeling_olmo2.py (v5.23.0). Differences from Llama: norms of what attention
-// and feed-forward add, none of what they read; RMSNorm of all queries and of all keys of a token, before the rotation.
+// OLMo 2, arXiv 2501.00656, and OLMo 3, arXiv 2512.13961; transformers/models/olmo2/modeling_olmo2.py (v5.23.0) and
+// olmo3/modeling_olmo3.py (v5.24.0). Differences from Llama: norms of what attention and feed-forward add, none of what they read;
+// RMSNorm of all queries and of all keys of a token, before the rotation. OLMo 3: three of four layers are limited to a window, and
+// what scales positions is not theirs.
 #include "models/llama.h"
 
 namespace wattn {
 namespace {
 
-void parse_config(Fields& config, ModelConfig& out) {
-  TransformerConfig& decoder = out.transformer;
-  parse_llama(config, decoder);
+void read_layers(Fields& config, TransformerConfig& decoder) {
   read_epsilon(config, "rms_norm_eps", 1e-5, decoder);
   decoder.biases.qkv = decoder.biases.attention_output = config.boolean_or("attention_bias", false);
   decoder.input_norms = false;
   decoder.output_norms = decoder.query_key_norm = decoder.query_key_norm_joined = true;
 }
 
-constexpr Arch arch() {
-  Arch arch = llama_arch("olmo2", parse_config, nullptr,
+void parse_olmo2(Fields& config, ModelConfig& out) {
+  parse_llama(config, out.transformer);
+  read_layers(config, out.transformer);
+}
+
+void parse_olmo3(Fields& config, ModelConfig& out) {
+  constexpr double kTheta = 500000;
+  TransformerConfig& decoder = out.transformer;
+  const JsonRef rope = config["rope_parameters"];
+  parse_llama(config, decoder, {.theta = kTheta, .reads_rope = rope.is_null()});
+  if (!rope.is_null()) decoder.rope = read_rope_of(config, rope["full_attention"], kTheta);
+  decoder.local_rope_theta =
+      rope.is_null() ? decoder.rope.theta : read_theta(config, rope["sliding_attention"], "rope_theta", kTheta);
+  read_layers(config, decoder);
+  if (!config.ok()) return;
+  decoder.local_window = config.size_or("sliding_window", std::int64_t{1} << 30, 4096) - (decoder.causal ? 1 : 0);
+  read_local_layers(config, [](std::int64_t layer) { return (layer + 1) % 4 != 0; }, decoder);
+}
+
+constexpr Arch arch(const char* model_type, void (*parse_config)(Fields&, ModelConfig&)) {
+  Arch arch = llama_arch(model_type, parse_config, nullptr,
                          R"("vocab_size": 50304, "intermediate_size": 11008, "max_position_embeddings": 2048)");
   arch.names.attention_norm = arch.names.ffn_norm = nullptr;
   arch.names.attention_output_norm = "layers.{}.post_attention_layernorm";
@@ -25,6 +44,7 @@ constexpr Arch arch() {
 
 }  // namespace
 
-extern const Arch kOlmo2 = arch();
+extern const Arch kOlmo2 = arch("olmo2", parse_olmo2);
+extern const Arch kOlmo3 = arch("olmo3", parse_olmo3);
 
 }  // namespace wattn

@@ -14,7 +14,7 @@ const kFolders = {
   ],
   decoder: [
     ...'llama smollm gemma3 gemma mistral qwen2 qwen3 gpt2 gemma2'.split(' ').map((name) => `decoders/${name}`),
-    ...'phi3 phi gpt-neox-in-turn smollm3 gpt-neox phi3-partial opt granite stablelm-parallel stablelm olmo2 lfm2-bias'
+    ...'phi3 phi gpt-neox-in-turn smollm3 gpt-neox phi3-partial opt granite stablelm-parallel stablelm olmo2 lfm2-bias gpt-neo gpt-bigcode bloom starcoder2 arcee exaone4 olmo3 granite-4'
       .split(' ')
       .map((name) => `variants/decoders/${name}`),
   ],

@@ -11,9 +11,9 @@ from . import architectures, common, decoders, seq2seq, tiny
 
 FOLDER = common.OUT / "variants"
 # Classes of configuration whose defaults a config.json may leave out.
-CONFIGS = ("Albert", "Bart", "Bert", "Camembert", "Deberta", "DebertaV2", "DistilBert", "Electra", "EuroBert", "Gemma", "Gemma2", "Gemma3Text", "GPT2", "GPTNeoX", "Granite", "Gte", "Lfm2", "Llama", "M2M100", "Marian", "Mistral",
-           "MBart", "ModernBert", "MPNet", "MT5", "NomicBert", "Olmo2", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Roberta",
-           "SmolLM3", "StableLm", "T5", "UMT5", "XLMRoberta")
+CONFIGS = ("Albert", "Arcee", "Bart", "Bert", "Bloom", "Camembert", "Deberta", "DebertaV2", "DistilBert", "Electra", "EuroBert", "Exaone4", "Gemma", "Gemma2", "Gemma3Text", "GPT2", "GPTBigCode", "GPTNeo", "GPTNeoX", "Granite", "Gte", "Lfm2", "Llama", "M2M100", "Marian", "Mistral",
+           "MBart", "ModernBert", "MPNet", "MT5", "NomicBert", "Olmo2", "Olmo3", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Roberta",
+           "SmolLM3", "StableLm", "Starcoder2", "T5", "UMT5", "XLMRoberta")
 
 
 def save_defaults():
@@ -71,6 +71,22 @@ DECODERS = {
                                                                    layer_types=["conv", "full_attention", "conv", "conv"])),
     "lfm2-bias": (transformers.Lfm2ForCausalLM, transformers.Lfm2Config(**{**decoders.USUAL, "num_hidden_layers": 3}, tie_word_embeddings=False, conv_bias=True,
                                                                         conv_L_cache=4, block_auto_adjust_ff_dim=False, full_attn_idxs=[1])),
+    "gpt-neo": (transformers.GPTNeoForCausalLM, transformers.GPTNeoConfig(
+        vocab_size=decoders.VOCAB, hidden_size=24, num_layers=3, num_heads=4, max_position_embeddings=96, window_size=5, bos_token_id=1, eos_token_id=2,
+        attention_types=[[["global", "local"], 1], [["local"], 1]])),
+    "gpt-bigcode": (transformers.GPTBigCodeForCausalLM, transformers.GPTBigCodeConfig(vocab_size=decoders.VOCAB, n_embd=24, n_layer=2, n_head=4, n_positions=96,
+                                                                                       bos_token_id=1, eos_token_id=2)),
+    "starcoder2": (transformers.Starcoder2ForCausalLM, transformers.Starcoder2Config(**decoders.USUAL, sliding_window=9)),
+    "bloom": (transformers.BloomForCausalLM, transformers.BloomConfig(vocab_size=decoders.VOCAB, hidden_size=24, n_layer=2, n_head=6, bos_token_id=1, eos_token_id=2)),
+    "arcee": (transformers.ArceeForCausalLM, transformers.ArceeConfig(**decoders.USUAL, attention_bias=True)),
+    "exaone4": (transformers.Exaone4ForCausalLM, transformers.Exaone4Config(**{**decoders.USUAL, "num_hidden_layers": 3}, sliding_window=7, sliding_window_pattern=3)),
+    "olmo3": (transformers.Olmo3ForCausalLM, transformers.Olmo3Config(**{**decoders.USUAL, "num_hidden_layers": 4}, sliding_window=7, rope_scaling=dict(
+        rope_type="yarn", factor=4.0, original_max_position_embeddings=24))),
+    "granite-4": (transformers.GraniteMoeHybridForCausalLM, transformers.GraniteMoeHybridConfig(
+        **decoders.USUAL, embedding_multiplier=1.7, attention_multiplier=0.25, residual_multiplier=0.6, logits_scaling=0.3, num_local_experts=0, mamba_n_heads=2, time_step_limit=None,
+        shared_intermediate_size=40, position_embedding_type="nope", layer_types=["full_attention"] * 2)),
+    "granite-4-rope": (transformers.GraniteMoeHybridForCausalLM, transformers.GraniteMoeHybridConfig(
+        **decoders.USUAL, num_local_experts=0, mamba_n_heads=2, time_step_limit=None, shared_intermediate_size=40, position_embedding_type="rope", layer_types=["full_attention"] * 2)),
     "smollm3": (transformers.SmolLM3ForCausalLM, transformers.SmolLM3Config(**{**decoders.USUAL, "num_hidden_layers": 3}, no_rope_layer_interval=2,
                                                                             use_sliding_window=True, sliding_window=7)),
     "granite": (transformers.GraniteForCausalLM, transformers.GraniteConfig(**decoders.USUAL, embedding_multiplier=1.7, attention_multiplier=0.25,

@@ -371,6 +371,30 @@ export const repositories = [
     gated: true,
   }),
   row('allenai/OLMo-2-0425-1B', 'text-generation', llama('olmo2', 2048, 16, 16, 16, 8192, 100352, { rope_theta: 500000 })),
+  row('EleutherAI/gpt-neo-125m', 'text-generation', {
+    ...{ model_type: 'gpt_neo', hidden_size: 768, num_layers: 12, num_heads: 12, vocab_size: 50257, max_position_embeddings: 2048 },
+    activation_function: 'gelu_new',
+  }),
+  row('bigscience/bloom-560m', 'text-generation', {
+    model_type: 'bloom',
+    hidden_size: 1024,
+    n_layer: 24,
+    n_head: 16,
+    vocab_size: 250880,
+  }),
+  row(
+    'bigcode/starcoder2-3b',
+    'text-generation',
+    llama('starcoder2', 3072, 30, 24, 2, 12288, 49152, { hidden_act: 'gelu_pytorch_tanh' }),
+  ),
+  row('LGAI-EXAONE/EXAONE-4.0-1.2B', 'text-generation', {
+    ...llama('exaone4', 2048, 30, 32, 8, 4096, 102400, { sliding_window: null, rope_theta: 1e6 }),
+    layer_types: Array(30).fill('full_attention'),
+  }),
+  row('ibm-granite/granite-4.0-350m', 'text-generation', {
+    ...llama('granitemoehybrid', 1024, 28, 16, 4, 2048, 100352, { num_local_experts: 0, shared_intermediate_size: 2048 }),
+    ...{ layer_types: Array(28).fill('attention'), position_embedding_type: 'rope' },
+  }),
   row('LiquidAI/LFM2-350M', 'text-generation', llama('lfm2', 1024, 16, 16, 8, 6656, 65536, kLfm2)),
   row('LiquidAI/LFM2-1.2B', 'text-generation', llama('lfm2', 2048, 16, 32, 8, 12288, 65536, kLfm2)),
   row('HuggingFaceTB/SmolLM3-3B', 'text-generation', llama('smollm3', 2048, 36, 16, 4, 11008, 128256, { rope_theta: 5000000 })),

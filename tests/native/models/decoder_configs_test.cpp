@@ -63,6 +63,25 @@ const PublicConfig kSupported[] = {
        "conv_bias":false,"conv_dim":1024,"conv_dim_out":1024,"full_attn_idxs":[1,2],"norm_eps":1e-05,"rope_theta":1000000.0,
        "use_pos_enc":true)"),
      1536},
+    {"EXAONE-4.0-1.2B", LIKE("exaone4", R"(,"sliding_window":null,"sliding_window_pattern":null,"rope_theta":1000000,
+       "layer_types":["full_attention","full_attention","full_attention","full_attention"],"rope_scaling":{"factor":16.0,
+       "high_freq_factor":4.0,"low_freq_factor":1.0,"original_max_position_embeddings":8192,"rope_type":"llama3"})"),
+     1536},
+    {"Olmo-3-7B", LIKE("olmo3", R"(,"rope_theta":500000,"rope_scaling":{"attention_factor":1.2079,"beta_fast":32.0,"beta_slow":1.0,
+       "factor":8.0,"original_max_position_embeddings":8192,"rope_type":"yarn"},"sliding_window":4096,"layer_types":[
+       "sliding_attention","sliding_attention","sliding_attention","full_attention"])"),
+     1536},
+    {"granite-4.0-350m", LIKE("granitemoehybrid", R"(,"num_local_experts":0,"num_experts_per_tok":0,"shared_intermediate_size":2048,
+       "position_embedding_type":"rope","layer_types":["attention","attention","attention","attention"],"mamba_n_heads":32,
+       "embedding_multiplier":12,"attention_multiplier":0.015625,"residual_multiplier":0.246,"logits_scaling":4)"),
+     1536},
+    {"starcoder2-3b", LIKE("starcoder2", R"(,"use_bias":true,"norm_epsilon":1e-05,"sliding_window":4096,"rope_theta":999999.4)"),
+     1536},
+    {"gpt-neo-125m", LIKE("gpt_neo", R"(,"num_layers":4,"num_heads":16,"activation_function":"gelu_new","window_size":256,
+       "attention_types":[[["global","local"],2]],"attention_layers":["global","local","global","local"])"),
+     3072},
+    {"bloom-560m",
+     LIKE("bloom", R"(,"n_layer":4,"n_head":16,"apply_residual_connection_post_layernorm":false,"slow_but_exact":false)"), 3072},
     {"pythia-160m", LIKE("gpt_neox", R"(,"hidden_act":"gelu","rotary_pct":0.25,"rotary_emb_base":10000,"layer_norm_eps":1e-05,
        "use_parallel_residual":true,"tie_word_embeddings":false)"),
      3072},
@@ -102,18 +121,30 @@ const PublicConfig kRefused[] = {
     {"an LFM2 with too few layers", LIKE("lfm2", R"(,"layer_types":["conv"])"), 0, "layer_types: expected a list of 4 layers"},
     {"an LFM2 with layers that it lacks", LIKE("lfm2", R"(,"full_attn_idxs":[4])"), 0,
      "full_attn_idxs: expected numbers of layers"},
+    {"a Granite 4 with Mamba",
+     LIKE("granitemoehybrid", R"(,"num_local_experts":0,"layer_types":["mamba","attention","mamba","mamba"])"), 0,
+     "layer_types: expected layers of attention alone"},
+    {"a Granite 4 without a list of layers", LIKE("granitemoehybrid", R"(,"num_local_experts":0)"), 0,
+     "layer_types: expected layers"},
+    {"a Granite 4 with experts", LIKE("granitemoehybrid", R"(,"num_local_experts":32)"), 0, "num_local_experts: expected nothing"},
+    {"a StarCoder with keys of each head", R"({"model_type":"gpt_bigcode","multi_query":false})", 0, "multi_query: expected true"},
+    {"a GPT-Neo with too few kinds", LIKE("gpt_neo", R"(,"num_layers":4,"num_heads":16,"attention_types":[[["global"],3]])"), 0,
+     "attention_types: expected kinds for each of 4 layers"},
+    {"a GPT-Neo with other kinds", LIKE("gpt_neo", R"(,"num_layers":4,"num_heads":16,"attention_types":[[["lsh"],4]])"), 0,
+     "\"global\" or"},
+    {"a BLOOM with sums after norms", R"({"model_type":"bloom","apply_residual_connection_post_layernorm":true})", 0,
+     "apply_residual_connection_post_layernorm"},
     {"more than whole heads", LIKE("phi", R"(,"partial_rotary_factor":1.5)"), 0, "partial_rotary_factor: expected a number"},
     {"a Granite without scores", LIKE("granite", R"(,"attention_multiplier":0)"), 0, "attention_multiplier: expected a number"},
     {"Qwen2.5-VL's text", LIKE("qwen2", R"(,"rope_scaling":{"type":"mrope","mrope_section":[16,24,24]})"), 0, "found \"mrope\""},
 };
 
 // Each has its own model_type, for different arithmetic.
-const char* const kForeignTypes[] = {
-    "arctic",          "bloom",   "codegen",    "cohere",   "cohere2",  "dbrx",      "deepseek_v2", "deepseek_v3",
-    "exaone4",         "falcon",  "gemma3",     "gemma3n",  "gemma4",   "glm4",      "gpt_bigcode", "gpt_neo",
-    "gpt_oss",         "gptj",    "granitemoe", "jamba",    "lfm2_moe", "llama4",    "mamba",       "mamba2",
-    "minicpm",         "mixtral", "mpt",        "nemotron", "olmo",     "persimmon", "qwen2_moe",   "qwen3_moe",
-    "recurrent_gemma", "rwkv",    "starcoder2", "xglm"};
+const char* const kForeignTypes[] = {"arctic",          "codegen", "cohere",   "cohere2", "dbrx",      "deepseek_v2", "deepseek_v3",
+                                     "falcon",          "gemma3",  "gemma3n",  "gemma4",  "glm4",      "gpt_oss",     "gptj",
+                                     "granitemoe",      "jamba",   "lfm2_moe", "llama4",  "mamba",     "mamba2",      "minicpm",
+                                     "mixtral",         "mpt",     "nemotron", "olmo",    "persimmon", "qwen2_moe",   "qwen3_moe",
+                                     "recurrent_gemma", "rwkv",    "xglm"};
 const char* const kForeignSeq2Seq[] = {"blenderbot", "fsmt",   "led",        "longt5",       "mvp",
                                        "nllb-moe",   "plbart", "prophetnet", "seamless_m4t", "switch_transformers",
                                        "whisper"};
@@ -151,7 +182,7 @@ TEST(PublicDecoderConfigs, OfUnknownArchitecturesAreRejectedByName) {
     ASSERT_FALSE(config.ok()) << type;
     const std::string& message = config.error().message;
     EXPECT_EQ(config.error().code, ErrorCode::kUnsupported) << message;
-    EXPECT_NE(message.find("model_type: expected one of \"albert\", \"deberta\""), std::string::npos) << message;
+    EXPECT_NE(message.find("model_type: expected one of \"albert\", \"arcee\""), std::string::npos) << message;
     EXPECT_NE(message.find("found \"" + type + "\""), std::string::npos) << message;
   };
   for (const char* type : kForeignTypes) refuse(type);

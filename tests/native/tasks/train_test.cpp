@@ -203,7 +203,8 @@ TEST(Trainer, LearnsThroughModules) {
 TEST(Trainer, LearnsEveryKindOfLayer) {
   const std::vector<std::u16string_view> texts{u"the river and the boat", u"small birds sing"};
   for (const std::string folder :
-       {"gpt-neox", "gpt-neox-in-turn", "phi", "stablelm-parallel", "olmo2", "granite", "lfm2", "lfm2-bias"}) {
+       {"gpt-neox", "gpt-neox-in-turn", "phi", "stablelm-parallel", "olmo2", "granite", "lfm2", "lfm2-bias", "gpt-neo",
+        "gpt-bigcode", "bloom", "starcoder2", "arcee", "exaone4", "olmo3", "granite-4"}) {
     for (const TrainMethod method : {TrainMethod::kLora, TrainMethod::kFull, TrainMethod::kLastLayers}) {
       SCOPED_TRACE(folder + ", method " + std::to_string(static_cast<int>(method)));
       auto loaded = test::load_model(golden("variants/decoders/" + folder), {.head = HeadKind::kCausalLm});
