@@ -1,7 +1,7 @@
 """Writes tests/goldens/gguf: bert-tiny as GGUF files, and blocks of every type with what gguf-py makes of them.
 
 Run after make_goldens.py, with `pip install gguf numpy safetensors`. f32.gguf holds the very weights of bert-tiny/model, so that its
-vectors are the same bits; q8_0.gguf and q4_0.gguf what gguf-py quantizes of them; types.gguf holds one [2, 256] tensor a type, types.f32 their values in the order of types.json.
+vectors are the same bits; q8_0.gguf and q4_0.gguf what gguf-py quantizes of them; types.gguf holds a tensor of several blocks a type, types.f32 their values in the order of types.json.
 layouts.json: how gguf-py's tables, which llama.cpp's converter uses, name the tensors of the other goldens.
 """
 
@@ -73,19 +73,33 @@ def finish(w):
     w.close()
 
 
+# The bytes of a block that are scales in f16; MXFP4's is an exponent.
+SCALES = {Type.Q4_0: (0, 2), Type.Q4_1: (0, 4), Type.Q5_0: (0, 2), Type.Q5_1: (0, 4), Type.Q8_0: (0, 2), Type.Q2_K: (80, 84), Type.Q3_K: (108, 110),
+          Type.Q4_K: (0, 4), Type.Q5_K: (0, 4), Type.Q6_K: (208, 210), Type.IQ4_NL: (0, 2), Type.IQ4_XS: (0, 2), Type.TQ1_0: (52, 54), Type.TQ2_0: (64, 66)}  # fmt: skip
+
+
+def random_blocks(rng, kind, blocks):
+    """Random bytes with sane scales: any bytes are a block, also those that no quantizer writes."""
+    data = rng.integers(0, 256, (blocks, gguf.GGML_QUANT_SIZES[kind][1]), dtype=np.uint8)
+    if kind == Type.MXFP4:
+        data[:, 0] = rng.integers(110, 130, blocks)
+        data[:3, 0] = (0, 1, 2)
+        return data
+    begin, end = SCALES[kind]
+    data[:, begin:end] = rng.normal(0, 0.01, (blocks, (end - begin) // 2)).astype(np.float16).view(np.uint8)
+    return data
+
+
 def types(path):
     rng = np.random.default_rng(7)
+    rows, columns = 2, 512
     w = gguf.GGUFWriter(path, "types")
     values, listing = [], []
-    for kind in (Type.F32, Type.F16, Type.BF16, Type.Q4_0, Type.Q8_0, Type.Q4_K, Type.Q6_K):
-        block, size = gguf.GGML_QUANT_SIZES[kind]
-        if kind in (Type.Q4_K, Type.Q6_K):  # gguf-py reads these and does not write them: random bytes with sane scales
-            data = rng.integers(0, 256, (2 * 256 // block, size), dtype=np.uint8)
-            halves = slice(0, 4) if kind == Type.Q4_K else slice(208, 210)
-            data[:, halves] = rng.normal(0, 0.01, (len(data), (halves.stop - halves.start) // 2)).astype(np.float16).view(np.uint8)
-            data = data.reshape(2, -1)
+    for kind in (Type.F32, Type.F16, Type.BF16, *SCALES, Type.MXFP4):
+        if kind in (Type.F32, Type.F16, Type.BF16):
+            data = gguf.quants.quantize(rng.normal(0, 1, (rows, columns)).astype(np.float32), kind)
         else:
-            data = gguf.quants.quantize(rng.normal(0, 1, (2, 256)).astype(np.float32), kind)
+            data = random_blocks(rng, kind, rows * columns // gguf.GGML_QUANT_SIZES[kind][0]).reshape(rows, -1)
         w.add_tensor(kind.name.lower() + ".weight", data, raw_dtype=kind)
         values.append(gguf.quants.dequantize(data, kind).astype(np.float32))
         listing.append(kind.name)
@@ -93,7 +107,7 @@ def types(path):
     np.concatenate([v.ravel() for v in values]).astype("<f4").tofile(OUT / "types.f32")
     import importlib.metadata
 
-    (OUT / "types.json").write_text(json.dumps({"types": listing, "gguf": importlib.metadata.version("gguf")}) + "\n")
+    (OUT / "types.json").write_text(json.dumps({"rows": rows, "columns": columns, "types": listing, "gguf": importlib.metadata.version("gguf")}) + "\n")
 
 
 LAYOUTS = {

@@ -8,22 +8,19 @@ namespace {
 struct DTypeRow {
   std::string_view name;
   std::int64_t bytes;
-  std::int64_t block;
 };
 // In the order of the enum.
-constexpr DTypeRow kDTypes[] = {{"F64", 8, 1},    {"F32", 4, 1},    {"F16", 2, 1},      {"BF16", 2, 1},     {"I64", 8, 1},
-                                {"I32", 4, 1},    {"I16", 2, 1},    {"I8", 1, 1},       {"U8", 1, 1},       {"BOOL", 1, 1},
-                                {"Q4_0", 18, 32}, {"Q8_0", 34, 32}, {"Q4_K", 144, 256}, {"Q6_K", 210, 256}, {"W8", 68, 64}};
+constexpr DTypeRow kDTypes[] = {{"F64", 8}, {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"I64", 8},
+                                {"I32", 4}, {"I16", 2}, {"I8", 1},  {"U8", 1},   {"BOOL", 1}};
 
 }  // namespace
 
-std::int64_t dtype_block(DType dtype) { return kDTypes[static_cast<int>(dtype)].block; }
 std::int64_t dtype_bytes(DType dtype) { return kDTypes[static_cast<int>(dtype)].bytes; }
 std::string_view dtype_name(DType dtype) { return kDTypes[static_cast<int>(dtype)].name; }
 
 std::optional<DType> dtype_from_name(std::string_view name) {
   for (std::size_t i = 0; i < std::size(kDTypes); ++i) {
-    if (kDTypes[i].block == 1 && kDTypes[i].name == name) return static_cast<DType>(i);
+    if (kDTypes[i].name == name) return static_cast<DType>(i);
   }
   return std::nullopt;
 }

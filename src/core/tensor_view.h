@@ -11,13 +11,12 @@
 
 namespace wattn {
 
-// The types of safetensors, and the block types of GGUF (blocks of weights along a row share scales).
-enum class DType : std::uint8_t { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kI8, kU8, kBool, kQ40, kQ80, kQ4K, kQ6K, kW8 };
+// The types of safetensors. GGUF's blocks: io/gguf_blocks.h.
+enum class DType : std::uint8_t { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kI8, kU8, kBool };
 
-std::int64_t dtype_block(DType dtype);                        // elements of a block; 1 for plain numbers
-std::int64_t dtype_bytes(DType dtype);                        // of a block
-std::string_view dtype_name(DType dtype);                     // as safetensors and GGUF spell it: "F32", "Q8_0"
-std::optional<DType> dtype_from_name(std::string_view name);  // a type of safetensors
+std::int64_t dtype_bytes(DType dtype);
+std::string_view dtype_name(DType dtype);  // as safetensors and GGUF spell it: "F32"
+std::optional<DType> dtype_from_name(std::string_view name);
 
 using Shape = std::vector<std::int64_t>;
 

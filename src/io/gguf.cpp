@@ -1,12 +1,13 @@
 #include "io/gguf.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "core/gguf.h"
+#include "io/gguf_blocks.h"
 
 namespace wattn {
 namespace {
@@ -14,10 +15,28 @@ namespace {
 constexpr std::uint64_t kMaxTensors = 1 << 20;
 constexpr std::uint64_t kMaxDims = 4;
 
-// By ggml_type number; W8 is wattn's own.
-constexpr std::pair<std::uint64_t, DType> kTypes[] = {{0, DType::kF32},   {1, DType::kF16},     {2, DType::kQ40},
-                                                      {8, DType::kQ80},   {12, DType::kQ4K},    {14, DType::kQ6K},
-                                                      {30, DType::kBF16}, {1 << 16, DType::kW8}};
+constexpr std::pair<std::uint64_t, DType> kPlain[] = {{0, DType::kF32}, {1, DType::kF16}, {30, DType::kBF16}};  // by ggml_type
+
+const BlockType* find_block_type(std::uint64_t number) {
+  for (const std::span<const BlockType> types : {block_types(), more_block_types()}) {
+    for (const BlockType& type : types) {
+      if (type.number == number) return &type;
+    }
+  }
+  return nullptr;
+}
+
+Error unknown_type(const std::string& where, std::uint64_t number) {
+  std::string known;
+  for (const auto& [_, dtype] : kPlain) known += std::string(dtype_name(dtype)) + ", ";
+  for (const std::span<const BlockType> types : {block_types(), more_block_types()}) {
+    for (const BlockType& type : types) known += type.widen ? std::string(type.name) + ", " : "";
+  }
+  const BlockType* named = find_block_type(number);
+  return unsupported_error(where + "expected a type of " + known + "found " +
+                           (named ? std::string(named->name) : "type " + std::to_string(number)) +
+                           ". Take this model's file Q4_K_M or Q8_0, which have types that are supported");
+}
 
 Result<TensorInfo> read_tensor(GgufReader& in, std::uint64_t alignment, std::string_view file) {
   TensorInfo tensor;
@@ -33,92 +52,26 @@ Result<TensorInfo> read_tensor(GgufReader& in, std::uint64_t alignment, std::str
   const auto type = in.number(4);
   tensor.begin = in.number(8);
   if (in.cut_off) return tensor;
-  const auto* known = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& row) { return row.first == type; });
-  if (known == std::end(kTypes)) {
-    return unsupported_error(where + "expected F32, F16, BF16, Q8_0, Q4_0, Q4_K, Q6_K or W8, found ggml type " +
-                             std::to_string(type));
+  const auto* plain = std::find_if(std::begin(kPlain), std::end(kPlain), [&](const auto& row) { return row.first == type; });
+  if (plain != std::end(kPlain)) {
+    tensor.dtype = plain->second;
+  } else {
+    tensor.blocks = find_block_type(type);
+    if (!tensor.blocks || !tensor.blocks->widen) return unknown_type(where, type);
   }
-  const DType dtype = tensor.dtype = known->second;
   const std::int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
   const auto count = num_elements(tensor.shape);
-  if (!count || *count > std::int64_t{1} << 50 || row % dtype_block(dtype) != 0) {
-    return model_format_error(where + "expected rows of whole " + std::string(dtype_name(dtype)) + " blocks, found shape " +
-                              to_string(tensor.shape));
+  if (!count || *count > std::int64_t{1} << 50 || row % tensor.piece_length() != 0) {
+    return model_format_error(where + "expected rows of whole " +
+                              std::string(tensor.blocks ? tensor.blocks->name : dtype_name(tensor.dtype)) + " blocks of " +
+                              std::to_string(tensor.piece_length()) + ", found shape " + to_string(tensor.shape));
   }
   if (tensor.begin % alignment != 0) {
     return model_format_error(where + "expected an offset aligned to " + std::to_string(alignment) + ", found " +
                               std::to_string(tensor.begin));
   }
-  tensor.end = tensor.begin + static_cast<std::uint64_t>(*count / dtype_block(dtype) * dtype_bytes(dtype));
+  tensor.end = tensor.begin + static_cast<std::uint64_t>(*count / tensor.piece_length() * tensor.piece_bytes());
   return tensor;
-}
-
-float half_at(const char* bytes) {
-  std::uint16_t half;
-  std::memcpy(&half, bytes, sizeof(half));
-  return half_to_float(half);
-}
-
-// Explicit vectors, because compilers do not vectorise the plain loop.
-void widen_bytes(float scale, const char* bytes, int count, float* out) {
-  using FourBytes = std::int8_t __attribute__((vector_size(4)));
-  using FourInts = std::int32_t __attribute__((vector_size(16)));
-  using FourFloats = float __attribute__((vector_size(16)));
-  for (int i = 0; i < count; i += 4) {
-    FourBytes weights;
-    std::memcpy(&weights, bytes + i, sizeof weights);
-    const FourFloats values = scale * __builtin_convertvector(__builtin_convertvector(weights, FourInts), FourFloats);
-    std::memcpy(out + i, &values, sizeof values);
-  }
-}
-
-void widen_q4_0(const char* block, float* out) {
-  const float scale = half_at(block);
-  for (int i = 0; i < 16; ++i) {
-    const auto byte = static_cast<std::uint8_t>(block[2 + i]);
-    out[i] = scale * static_cast<float>((byte & 15) - 8);
-    out[i + 16] = scale * static_cast<float>((byte >> 4) - 8);
-  }
-}
-
-// Eight groups of 32 with a 6-bit scale and minimum each, packed into 12 bytes.
-void widen_q4_k(const char* block, float* out) {
-  const float scale = half_at(block), least = half_at(block + 2);
-  const auto* packed = reinterpret_cast<const std::uint8_t*>(block + 4);
-  const auto* nibbles = reinterpret_cast<const std::uint8_t*>(block + 16);
-  for (int group = 0; group < 8; ++group) {
-    int factor, minimum;
-    if (group < 4) {
-      factor = packed[group] & 63;
-      minimum = packed[group + 4] & 63;
-    } else {
-      factor = (packed[group + 4] & 15) | ((packed[group - 4] >> 6) << 4);
-      minimum = (packed[group + 4] >> 4) | ((packed[group] >> 6) << 4);
-    }
-    const float step = scale * static_cast<float>(factor), base = least * static_cast<float>(minimum);
-    const std::uint8_t* from = nibbles + group / 2 * 32;
-    for (int i = 0; i < 32; ++i) {
-      out[32 * group + i] = step * static_cast<float>(group % 2 == 0 ? from[i] & 15 : from[i] >> 4) - base;
-    }
-  }
-}
-
-// Sixteen groups of 16 with an 8-bit scale each; the four low bits and the two high bits of a weight are stored separately.
-void widen_q6_k(const char* block, float* out) {
-  const float scale = half_at(block + 208);
-  for (int half = 0; half < 2; ++half) {
-    const auto* low = reinterpret_cast<const std::uint8_t*>(block) + 64 * half;
-    const auto* high = reinterpret_cast<const std::uint8_t*>(block) + 128 + 32 * half;
-    const auto* scales = reinterpret_cast<const std::int8_t*>(block) + 192 + 8 * half;
-    for (int quarter = 0; quarter < 4; ++quarter) {
-      for (int i = 0; i < 32; ++i) {
-        const int bits = quarter < 2 ? low[32 * quarter + i] & 15 : low[32 * (quarter - 2) + i] >> 4;
-        const int weight = (bits | ((high[i] >> (2 * quarter)) & 3) << 4) - 32;
-        const int group = 2 * quarter + i / 16;
-        out[128 * half + 32 * quarter + i] = scale * static_cast<float>(scales[group]) * static_cast<float>(weight);
-      }
-    }
-  }
 }
 
 }  // namespace
@@ -158,23 +111,6 @@ Result<GgufHeader> parse_gguf_header(std::string_view bytes, std::uint64_t file_
     at = tensor.end;
   }
   return header;
-}
-
-void widen_blocks(DType dtype, const char* blocks, std::int64_t count, float* out) {
-  const std::int64_t block = dtype_block(dtype), bytes = dtype_bytes(dtype);
-  for (std::int64_t i = 0; i < count / block; ++i) {
-    const char* from = blocks + i * bytes;
-    float* to = out + i * block;
-    if (dtype == DType::kW8) {
-      float scale;
-      std::memcpy(&scale, from, sizeof scale);
-      widen_bytes(scale, from + sizeof scale, 64, to);
-    }
-    if (dtype == DType::kQ80) widen_bytes(half_at(from), from + 2, 32, to);
-    if (dtype == DType::kQ40) widen_q4_0(from, to);
-    if (dtype == DType::kQ4K) widen_q4_k(from, to);
-    if (dtype == DType::kQ6K) widen_q6_k(from, to);
-  }
 }
 
 }  // namespace wattn

@@ -1,5 +1,5 @@
-// The tensors of a GGUF file: the tensor list after the metadata (core/gguf.h), and the block types.
-// Format: https://github.com/ggml-org/ggml, docs/gguf.md; block layouts: ggml/src/ggml-common.h, ggml-quants.c.
+// The tensors of a GGUF file: the tensor list after the metadata (core/gguf.h). Block types: gguf_blocks.h.
+// Format: https://github.com/ggml-org/ggml, docs/gguf.md.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,5 @@ struct GgufHeader {
 // bytes: a whole file or its beginning. Checks that types are known, that rows are whole blocks, and that byte ranges are aligned,
 // do not overlap and lie inside the file's file_bytes.
 Result<GgufHeader> parse_gguf_header(std::string_view bytes, std::uint64_t file_bytes, std::string_view file);
-
-// Dequantises count elements (whole blocks) to f32, in the order of ggml's dequantize_row_*.
-void widen_blocks(DType dtype, const char* blocks, std::int64_t count, float* out);
 
 }  // namespace wattn

@@ -9,15 +9,20 @@
 
 #include "core/result.h"
 #include "core/tensor_view.h"
+#include "io/gguf_blocks.h"
 
 namespace wattn {
 
 struct TensorInfo {
   std::string name;
   DType dtype = DType::kF32;
+  const BlockType* blocks = nullptr;  // of GGUF, in place of dtype; null: plain numbers
   Shape shape;
   std::uint64_t begin = 0;  // byte offset into the data after the header
   std::uint64_t end = 0;
+  // A row is whole pieces: a block, or a number.
+  std::int64_t piece_length() const { return blocks ? blocks->length : 1; }
+  std::int64_t piece_bytes() const { return blocks ? blocks->bytes : dtype_bytes(dtype); }
 };
 
 inline constexpr std::uint64_t kSafetensorsPrefixBytes = 8;

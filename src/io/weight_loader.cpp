@@ -10,14 +10,18 @@ namespace {
 
 constexpr std::uint64_t kFirstGgufBytes = 1 << 16;
 
-bool is_float(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF64 || dtype_block(dtype) > 1;
-}
+bool is_float(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF64; }
 
 bool is_integer(DType dtype) { return dtype == DType::kI8 || dtype == DType::kI32 || dtype == DType::kI64; }
 
 // Widens count elements at bytes (any alignment) to f32. f64 and large integers are rounded.
-void widen(DType dtype, const char* bytes, std::int64_t count, float* out) {
+void widen(const TensorInfo& tensor, const char* bytes, std::int64_t count, float* out) {
+  if (const BlockType* blocks = tensor.blocks) {
+    const auto* block = reinterpret_cast<const std::uint8_t*>(bytes);
+    for (std::int64_t i = 0; i < count; i += blocks->length, block += blocks->bytes) blocks->widen(block, out + i);
+    return;
+  }
+  const DType dtype = tensor.dtype;
   const auto read = [&]<class T>(T, std::int64_t i) {
     T value;
     std::memcpy(&value, bytes + i * sizeof(T), sizeof(T));
@@ -47,8 +51,7 @@ void widen(DType dtype, const char* bytes, std::int64_t count, float* out) {
       }
       break;
     }
-    default:
-      widen_blocks(dtype, bytes, count, out);
+    default:  // no weights
       break;
   }
 }
@@ -56,7 +59,7 @@ void widen(DType dtype, const char* bytes, std::int64_t count, float* out) {
 std::int64_t row_length(const Shape& shape) { return shape.empty() ? 1 : shape.back(); }
 
 std::uint64_t row_bytes(const TensorInfo& tensor) {
-  return static_cast<std::uint64_t>(row_length(tensor.shape) / dtype_block(tensor.dtype) * dtype_bytes(tensor.dtype));
+  return static_cast<std::uint64_t>(row_length(tensor.shape) / tensor.piece_length() * tensor.piece_bytes());
 }
 
 // FNV-1a over values; zeros of either sign are equal.
@@ -169,13 +172,13 @@ Result<void> WeightLoader::open_gguf() {
 }
 
 Result<void> WeightLoader::take_row(const TensorInfo& tensor, WeightSlot& slot, std::int64_t row, const char* bytes) {
-  const bool is_written = tensor.dtype == DType::kW8 && slot.write_blocks && slot.write_blocks(row, bytes);
+  const bool is_written = tensor.blocks && tensor.blocks->number == kW8 && slot.write_blocks && slot.write_blocks(row, bytes);
   if (is_written && !slot.compared) return {};
   const std::int64_t count = row_length(tensor.shape);
   const float* values = reinterpret_cast<const float*>(bytes);
-  if (tensor.dtype != DType::kF32 || reinterpret_cast<std::uintptr_t>(bytes) % alignof(float) != 0) {
+  if (tensor.blocks || tensor.dtype != DType::kF32 || reinterpret_cast<std::uintptr_t>(bytes) % alignof(float) != 0) {
     values_.resize(static_cast<std::size_t>(count));
-    widen(tensor.dtype, bytes, count, values_.data());
+    widen(tensor, bytes, count, values_.data());
     values = values_.data();
   }
   std::uint32_t largest = 0;  // as bits without the sign: infinity and NaN are above all others

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <cctype>
 #include <cstring>
+#include <span>
 
 #include "core/gguf.h"
 #include "io/weight_loader.h"
@@ -15,8 +19,9 @@ namespace {
 using test::golden;
 using test::read_file;
 
-constexpr const char* kTypes[] = {"f32", "f16", "bf16", "q4_0", "q8_0", "q4_k", "q6_k"};
-constexpr std::int64_t kRows = 2, kColumns = 256;
+constexpr const char* kTypes[] = {"f32",  "f16",  "bf16", "q4_0", "q4_1",   "q5_0",   "q5_1",  "q8_0",  "q2_k",
+                                  "q3_k", "q4_k", "q5_k", "q6_k", "iq4_nl", "iq4_xs", "tq1_0", "tq2_0", "mxfp4"};
+constexpr std::int64_t kRows = 2, kColumns = 512;
 
 struct Loaded {
   std::vector<float> values = std::vector<float>(std::size(kTypes) * kRows * kColumns);
@@ -53,7 +58,8 @@ TEST(Gguf, WidensEveryTypeAsInGgufPy) {
     for (std::size_t i = 0; i < loaded.values.size(); ++i) {
       float value;
       std::memcpy(&value, expected.data() + i * sizeof(float), sizeof(float));
-      ASSERT_EQ(loaded.values[i], value) << kTypes[i / (kRows * kColumns)] << " element " << i % (kRows * kColumns);
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(loaded.values[i]), std::bit_cast<std::uint32_t>(value))
+          << kTypes[i / (kRows * kColumns)] << " element " << i % (kRows * kColumns);
     }
   }
 }
@@ -135,18 +141,49 @@ TEST(GgufMetadata, ReadsNumbersOfEveryType) {
   EXPECT_FALSE(GgufMetadata::read(file(3, 1, entry("x", 13, ""))).ok());
 }
 
-TEST(Gguf, ErrorsNameTheTensor) {
-  std::string bytes = read_file(golden("gguf/types.gguf"));
+// Every type whose blocks the library knows is in the golden file.
+TEST(Gguf, NoTypeIsUntested) {
+  for (const std::span<const BlockType> types : {block_types(), more_block_types()}) {
+    for (const BlockType& type : types) {
+      std::string lower(type.name);
+      std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
+      const bool is_tested = std::find(std::begin(kTypes), std::end(kTypes), lower) != std::end(kTypes);
+      EXPECT_EQ(is_tested, type.widen != nullptr && type.number != kW8) << type.name;
+    }
+  }
+}
+
+TEST(Gguf, RowsThatAreNoWholeBlocksAreRefusedByTheNameOfTheType) {
+  const std::string bytes = read_file(golden("gguf/types.gguf"));
+  for (const char* type : kTypes) {
+    std::string name(type), upper(type);
+    std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) { return static_cast<char>(std::toupper(c)); });
+    name += ".weight";
+    const std::size_t at = bytes.find(name) + name.size();
+    std::string odd = bytes;
+    odd[at + 4] = 100;  // the row: 100 columns
+    odd[at + 5] = 0;
+    const std::string message = load_types(odd, 4096, odd.size()).result.error().message;
+    const bool is_plain = upper == "F32" || upper == "F16" || upper == "BF16";
+    const std::string expected = is_plain ? "a byte range" : "rows of whole " + upper + " blocks of ";
+    if (!is_plain) EXPECT_NE(message.find("types.gguf: tensor '" + name + "': expected " + expected), std::string::npos) << message;
+    if (is_plain) EXPECT_NE(message, "") << name;
+  }
+}
+
+TEST(Gguf, UnsupportedTypesAreNamedAndSupportedOnesListed) {
+  const std::string bytes = read_file(golden("gguf/types.gguf"));
   const std::size_t at = bytes.find("q8_0.weight") + std::strlen("q8_0.weight");
-  std::string odd = bytes;
-  odd[at + 4] = 100;  // the row: 100 columns are not a multiple of a block
-  odd[at + 5] = 0;
-  EXPECT_EQ(load_types(odd, 4096, odd.size()).result.error().message,
-            "types.gguf: tensor 'q8_0.weight': expected rows of whole Q8_0 blocks, found shape [2, 100]");
-  std::string unknown = bytes;
-  unknown[at + 4 + 16] = 23;
-  EXPECT_EQ(load_types(unknown, 4096, unknown.size()).result.error().message,
-            "types.gguf: tensor 'q8_0.weight': expected F32, F16, BF16, Q8_0, Q4_0, Q4_K, Q6_K or W8, found ggml type 23");
+  for (const auto& [number, name] : {std::pair(21, "IQ3_S"), {16, "IQ2_XXS"}, {40, "NVFP4"}, {15, "Q8_K"}, {99, "type 99"}}) {
+    std::string unknown = bytes;
+    unknown[at + 4 + 16] = static_cast<char>(number);
+    const auto result = load_types(unknown, 4096, unknown.size()).result;
+    EXPECT_EQ(result.error().code, ErrorCode::kUnsupported);
+    EXPECT_EQ(result.error().message,
+              "types.gguf: tensor 'q8_0.weight': expected a type of F32, F16, BF16, Q4_0, Q5_0, Q8_0, Q4_K, Q5_K, Q6_K, W8, Q4_1, "
+              "Q5_1, Q2_K, Q3_K, IQ4_NL, IQ4_XS, TQ1_0, TQ2_0, MXFP4, found " +
+                  std::string(name) + ". Take this model's file Q4_K_M or Q8_0, which have types that are supported");
+  }
 }
 
 }  // namespace

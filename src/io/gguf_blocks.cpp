@@ -1,0 +1,95 @@
+#include "io/gguf_blocks.h"
+
+namespace wattn {
+namespace {
+
+// Explicit vectors, because compilers do not vectorise the plain loop.
+void widen_bytes(float scale, const std::uint8_t* bytes, int count, float* out) {
+  using FourBytes = std::int8_t __attribute__((vector_size(4)));
+  using FourInts = std::int32_t __attribute__((vector_size(16)));
+  using FourFloats = float __attribute__((vector_size(16)));
+  for (int i = 0; i < count; i += 4) {
+    FourBytes weights;
+    std::memcpy(&weights, bytes + i, sizeof weights);
+    const FourFloats values = scale * __builtin_convertvector(__builtin_convertvector(weights, FourInts), FourFloats);
+    std::memcpy(out + i, &values, sizeof values);
+  }
+}
+
+void widen_w8(const std::uint8_t* block, float* out) {
+  float scale;
+  std::memcpy(&scale, block, sizeof scale);
+  widen_bytes(scale, block + sizeof scale, 64, out);
+}
+
+void widen_q8_0(const std::uint8_t* block, float* out) { widen_bytes(half_at(block), block + 2, 32, out); }
+
+void widen_q4_0(const std::uint8_t* block, float* out) {
+  const float scale = half_at(block);
+  for (int i = 0; i < 32; ++i) out[i] = scale * static_cast<float>(nibble(block + 2, i) - 8);
+}
+
+// The fifth bits of the codes are in 32 bits before the others.
+void widen_q5_0(const std::uint8_t* block, float* out) {
+  const float scale = half_at(block);
+  for (int i = 0; i < 32; ++i) {
+    const int fifth = block[2 + i / 8] >> (i % 8) & 1;
+    out[i] = scale * static_cast<float>((nibble(block + 6, i) | fifth << 4) - 16);
+  }
+}
+
+// Eight groups of 32 with a 6-bit scale and minimum each, packed into 12 bytes. fifth: of Q5_K, 32 bytes with bit g of group g.
+void widen_k(const std::uint8_t* block, const std::uint8_t* fifth, float* out) {
+  const float scale = half_at(block), least = half_at(block + 2);
+  const std::uint8_t* packed = block + 4;
+  const std::uint8_t* nibbles = block + (fifth ? 48 : 16);
+  for (int group = 0; group < 8; ++group) {
+    int factor, minimum;
+    if (group < 4) {
+      factor = packed[group] & 63;
+      minimum = packed[group + 4] & 63;
+    } else {
+      factor = (packed[group + 4] & 15) | ((packed[group - 4] >> 6) << 4);
+      minimum = (packed[group + 4] >> 4) | ((packed[group] >> 6) << 4);
+    }
+    const float step = scale * static_cast<float>(factor), base = least * static_cast<float>(minimum);
+    const std::uint8_t* from = nibbles + group / 2 * 32;
+    for (int i = 0; i < 32; ++i) {
+      int code = from[i] >> (group % 2 * 4) & 15;
+      if (fifth) code |= (fifth[i] >> group & 1) << 4;
+      out[32 * group + i] = step * static_cast<float>(code) - base;
+    }
+  }
+}
+void widen_q4_k(const std::uint8_t* block, float* out) { widen_k(block, nullptr, out); }
+void widen_q5_k(const std::uint8_t* block, float* out) { widen_k(block, block + 16, out); }
+
+// Sixteen groups of 16 with an 8-bit scale each; the four low bits and the two high bits of a weight are stored separately.
+void widen_q6_k(const std::uint8_t* block, float* out) {
+  const float scale = half_at(block + 208);
+  for (int half = 0; half < 2; ++half) {
+    const std::uint8_t* low = block + 64 * half;
+    const std::uint8_t* high = block + 128 + 32 * half;
+    const auto* scales = reinterpret_cast<const std::int8_t*>(block) + 192 + 8 * half;
+    for (int quarter = 0; quarter < 4; ++quarter) {
+      for (int i = 0; i < 32; ++i) {
+        const int bits = quarter < 2 ? low[32 * quarter + i] & 15 : low[32 * (quarter - 2) + i] >> 4;
+        const int weight = (bits | ((high[i] >> (2 * quarter)) & 3) << 4) - 32;
+        const int group = 2 * quarter + i / 16;
+        out[128 * half + 32 * quarter + i] = scale * static_cast<float>(scales[group]) * static_cast<float>(weight);
+      }
+    }
+  }
+}
+
+constexpr BlockType kCommon[] = {
+    {"Q4_0", 2, 32, 18, widen_q4_0},    {"Q5_0", 6, 32, 22, widen_q5_0},    {"Q8_0", 8, 32, 34, widen_q8_0},
+    {"Q4_K", 12, 256, 144, widen_q4_k}, {"Q5_K", 13, 256, 176, widen_q5_k}, {"Q6_K", 14, 256, 210, widen_q6_k},
+    {"W8", kW8, 64, 68, widen_w8},
+};
+
+}  // namespace
+
+std::span<const BlockType> block_types() { return kCommon; }
+
+}  // namespace wattn
