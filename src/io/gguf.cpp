@@ -26,18 +26,6 @@ const BlockType* find_block_type(std::uint64_t number) {
   return nullptr;
 }
 
-Error unknown_type(const std::string& where, std::uint64_t number) {
-  std::string known;
-  for (const auto& [_, dtype] : kPlain) known += std::string(dtype_name(dtype)) + ", ";
-  for (const std::span<const BlockType> types : {block_types(), more_block_types()}) {
-    for (const BlockType& type : types) known += type.widen ? std::string(type.name) + ", " : "";
-  }
-  const BlockType* named = find_block_type(number);
-  return unsupported_error(where + "expected a type of " + known + "found " +
-                           (named ? std::string(named->name) : "type " + std::to_string(number)) +
-                           ". Take this model's file Q4_K_M or Q8_0, which have types that are supported");
-}
-
 Result<TensorInfo> read_tensor(GgufReader& in, std::uint64_t alignment, std::string_view file) {
   TensorInfo tensor;
   tensor.name = std::string(in.string());
@@ -52,12 +40,16 @@ Result<TensorInfo> read_tensor(GgufReader& in, std::uint64_t alignment, std::str
   const auto type = in.number(4);
   tensor.begin = in.number(8);
   if (in.cut_off) return tensor;
-  const auto* plain = std::find_if(std::begin(kPlain), std::end(kPlain), [&](const auto& row) { return row.first == type; });
+  const auto* plain = std::find_if(std::begin(kPlain), std::end(kPlain), [&](const auto& one) { return one.first == type; });
   if (plain != std::end(kPlain)) {
     tensor.dtype = plain->second;
   } else {
     tensor.blocks = find_block_type(type);
-    if (!tensor.blocks || !tensor.blocks->widen) return unknown_type(where, type);
+    if (!tensor.blocks || !tensor.blocks->widen) {
+      const std::string name = tensor.blocks ? std::string(tensor.blocks->name) : "ggml's type " + std::to_string(type);
+      return unsupported_error(where + "expected a type that is read, such as those of this model's file Q4_K_M or Q8_0, found " +
+                               name);
+    }
   }
   const std::int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
   const auto count = num_elements(tensor.shape);

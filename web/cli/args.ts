@@ -81,8 +81,8 @@ export const kCommands: Record<string, Options> = {
   mcp: { ...kModel, ...kCompute, ...options('max-tokens ner labels', 'words') },
 };
 
-const kModelHelp = `  --model MODEL         the model: a path (./dir, /dir), a URL, or a hub id (org/name); default: the small one in the package,
-                        which embeds and classifies by sentiment
+const kModelHelp = `  --model MODEL         the model: a path (./dir, /dir), a URL, or a hub id (org/name, or a file of GGUF's:
+                        org/name-GGUF:Q4_K_M); default: the small one in the package, which embeds and classifies by sentiment
   --revision NAME       branch, tag or commit of a hub id (default main)
   --local-files-only    never use the network: a hub id comes from the cache
   --cache-dir DIR       where downloads from hubs are stored (default: wattn in the user's cache folder)

@@ -25,12 +25,13 @@ export async function download(values: Values, positionals: string[]): Promise<v
   const models = named === undefined ? positionals : [named, ...positionals];
   if (models.length === 0) throw new InputError('expected a model to download (org/name), found none');
   for (const model of models) {
-    if (!isHubId(model)) throw new InputError(`expected a hub id (org/name) to download, found '${model}'`);
+    const id = model.replace(/:[\w.-]+$/, ''); // of a file of a GGUF repository
+    if (!isHubId(id)) throw new InputError(`expected a hub id (org/name) to download, found '${model}'`);
     // Most models embed, so this reads all their files.
     const task = (text(values, 'task') ?? 'feature-extraction') as 'feature-extraction';
     const loaded = await pipeline(task, model, loadOptions(values));
     await loaded.dispose();
-    const [sums] = await modelsOf(values, model);
+    const [sums] = await modelsOf(values, id);
     if (!sums) throw new InputError(`${model}: loaded, but the cache keeps nothing (see --cache-dir)`);
     await write(`${JSON.stringify({ model, files: sums.files, bytes: sums.bytes })}\n`);
   }

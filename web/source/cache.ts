@@ -61,6 +61,12 @@ class CachedSource implements ModelSource {
     return this.source.place(file);
   }
 
+  async kept(): Promise<string[]> {
+    const folder = this.place('');
+    const keys = await this.store.keys().catch(() => []);
+    return keys.filter((key) => key.startsWith(folder)).map((key) => decodeURIComponent(key.slice(folder.length)));
+  }
+
   async size(file: string, signal: AbortSignalLike): Promise<number | undefined> {
     const entry = await readEntry(this.store, this.place(file));
     if (entry && isWhole(entry) && !this.doubted.has(file)) return entry.size;

@@ -215,3 +215,7 @@ export function hubSource(id: string, options: Pick<SourceOptions, 'revision'>, 
   }
   return { ...fetchSource(at, id, access, new URL(id, host).href), others };
 }
+
+/** What a hub says of a repository, by its revision: the list of its files, and more. */
+export const hubListing = (id: string, access: Access): ModelSource =>
+  fetchSource(new URL(`api/models/${id}/revision/`, hubHost()), id, access, new URL(id, hubHost()).href);

@@ -1,20 +1,32 @@
 // Models in one GGUF file, such as the bundled model: first the whole header is read, then the file is streamed.
 import { bundledModel, packagedModel } from './bundled_model.js';
 import { InputError, ModelFormatError } from '../core/errors.js';
+import { accessOf } from './access.js';
+import { hubListing } from './fetch_source.js';
 import { onAbort } from '../core/signal.js';
 import { checkSmall, missingFile, type ModelFiles, type NamedBytes, type Progress } from './model_files.js';
-import { openModel } from './model_source.js';
+import type { HubGguf } from './hub_gguf.js';
+import { isHubId, openModel } from './model_source.js';
 import type { ModelSource, OpenFile } from './source.js';
 import type { ModelSpecifier, SourceOptions } from './types.js';
 
 interface GgufPlace {
   source: ModelSource;
+  /** Empty until it is known which file of `hub` is meant. */
   file: string;
+  hub?: HubGguf;
+}
+
+/** The repository, if a model argument is the hub id of one of GGUF files: 'org/name:Q4_K_M' or 'org/name-GGUF'. */
+function openHubGguf(model: ModelSpecifier, options: SourceOptions): GgufPlace | undefined {
+  const [id = '', tag] = typeof model === 'string' ? model.split(':') : [];
+  if (!id.includes('/') || !isHubId(id) || !(tag || /-gguf$/i.test(id))) return undefined;
+  return { source: openModel(id, options), file: '', hub: { id, tag, options } };
 }
 
 /** The folder and file name if a model argument names one GGUF file. No argument: the bundled model. */
 export function openGguf(model: ModelSpecifier | null | undefined, options: SourceOptions): GgufPlace | undefined {
-  if (model !== undefined && model !== null) return openOne(model, options, '.gguf');
+  if (model !== undefined && model !== null) return openHubGguf(model, options) ?? openOne(model, options, '.gguf');
   if (typeof options.revision === 'string') throw new InputError("option 'revision': the bundled model has no revisions");
   const { href } = bundledModel();
   const [, folder, file] = /^(.*\/)([^/]+)$/.exec(href) as unknown as [string, string, string];
@@ -94,11 +106,15 @@ export async function readBeginning(
 }
 
 async function readGguf(
-  { source, file }: GgufPlace,
+  place: GgufPlace,
   progress: Progress,
   signal: AbortSignal,
   accept: (bytes: Uint8Array, isWhole: boolean) => boolean | Promise<boolean>,
 ): Promise<Beginning> {
+  const { source, hub } = place;
+  if (hub)
+    place.file ||= await (await import('./hub_gguf.js')).ggufFileOf(source, hub, hubListing(hub.id, accessOf(hub.options)), signal);
+  const { file } = place;
   const open = await source.open(file, signal);
   if (!open) throw missingFile(source, file);
   progress.initiate(file);

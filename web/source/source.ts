@@ -32,6 +32,8 @@ export interface ModelSource {
   place(file: string): string;
   /** Where the repository of this id may be: on the same hub, or in a folder near this one. Absent: nowhere. */
   others?(id: string): ModelSource[];
+  /** The files that the cache may have. Absent: there is no cache. */
+  kept?(): Promise<string[]>;
   /** The loader accepted all files that it read. */
   accepted?(): Promise<void>;
   /** The load ended with this error. true: it refused files that came from a cache, and opening them again requests them anew. */

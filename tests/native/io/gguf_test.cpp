@@ -171,18 +171,19 @@ TEST(Gguf, RowsThatAreNoWholeBlocksAreRefusedByTheNameOfTheType) {
   }
 }
 
-TEST(Gguf, UnsupportedTypesAreNamedAndSupportedOnesListed) {
+TEST(Gguf, TypesThatAreNotReadAreNamedWithAFileToTake) {
   const std::string bytes = read_file(golden("gguf/types.gguf"));
   const std::size_t at = bytes.find("q8_0.weight") + std::strlen("q8_0.weight");
-  for (const auto& [number, name] : {std::pair(21, "IQ3_S"), {16, "IQ2_XXS"}, {40, "NVFP4"}, {15, "Q8_K"}, {99, "type 99"}}) {
+  for (const auto& [number, name] :
+       {std::pair(21, "IQ3_S"), {16, "IQ2_XXS"}, {40, "NVFP4"}, {15, "Q8_K"}, {99, "ggml's type 99"}}) {
     std::string unknown = bytes;
     unknown[at + 4 + 16] = static_cast<char>(number);
     const auto result = load_types(unknown, 4096, unknown.size()).result;
     EXPECT_EQ(result.error().code, ErrorCode::kUnsupported);
     EXPECT_EQ(result.error().message,
-              "types.gguf: tensor 'q8_0.weight': expected a type of F32, F16, BF16, Q4_0, Q5_0, Q8_0, Q4_K, Q5_K, Q6_K, W8, Q4_1, "
-              "Q5_1, Q2_K, Q3_K, IQ4_NL, IQ4_XS, TQ1_0, TQ2_0, MXFP4, found " +
-                  std::string(name) + ". Take this model's file Q4_K_M or Q8_0, which have types that are supported");
+              "types.gguf: tensor 'q8_0.weight': expected a type that is read, such as those of this model's file Q4_K_M or Q8_0, "
+              "found " +
+                  std::string(name));
   }
 }
 
