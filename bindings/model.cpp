@@ -19,7 +19,7 @@ std::span<const Arch* const> more_archs() { return {}; }
 std::span<const BlockType> more_block_types() { return {}; }
 const SpanLoader* span_loader() { return nullptr; }
 void take_experts(Arena&, const Kernels&, WeightType, const TransformerConfig&, std::shared_ptr<Experts>&) {}
-void add_experts_slots(const TransformerConfig&, const TransformerNames&, const TransformerLayer&, std::size_t, SlotList&) {}
+void add_experts_slots(const TransformerConfig&, const TransformerNames&, const TransformerLayer&, std::size_t, bool, SlotList&) {}
 // The same for models/own_output.cpp, models/convolution.cpp and engine/task_adapters.cpp.
 bool Head::may_be_untied() { return false; }
 void Head::keep_own_output(std::vector<WeightSlot>&) const {}

@@ -2,7 +2,7 @@
 """Makes the reference results in tests/goldens from the Python libraries that wattn must equal.
 
     python -m venv .venv && .venv/bin/pip install -r tools/requirements.txt
-    .venv/bin/python tools/make_goldens.py [unicode] [bert-tiny] [minilm] [wordpiece] [tokenizers] [trainers] [tasks] [heads] [classifier] [clusters] [architectures] [sentence] [nn] [decoders] [seq2seq] [ranking] [marian] [m2m-100] [gguf-decoders] [insides] [long] [eurobert] [embedders] [decoder-heads] [chats] [losses] [sentence-losses] [optim] [gradients] [training] [autograd] [peft] [hub-layouts] [torch] [spans] [spans-hub] [late-interaction] [sparse] [multi-vector] [static] [variants] [search] [evaluate] [tensors] [encodings]
+    .venv/bin/python tools/make_goldens.py [unicode] [bert-tiny] [minilm] [wordpiece] [tokenizers] [trainers] [tasks] [heads] [classifier] [clusters] [architectures] [sentence] [nn] [decoders] [seq2seq] [ranking] [marian] [m2m-100] [gguf-decoders] [gguf-families] [insides] [long] [eurobert] [embedders] [decoder-heads] [chats] [losses] [sentence-losses] [optim] [gradients] [training] [autograd] [peft] [hub-layouts] [torch] [spans] [spans-hub] [late-interaction] [sparse] [multi-vector] [static] [variants] [search] [evaluate] [tensors] [encodings]
 
 Without a part's name all of them are made. Read tests/goldens/README.md first: it says when this is allowed.
 """
@@ -15,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 PARTS = {"unicode": "unicode_tables", "bert-tiny": "bert_tiny", "minilm": "minilm", "wordpiece": "wordpiece", "tokenizers": "tokenizers",
          "trainers": "trainers", "tasks": "tasks", "heads": "heads", "classifier": "classifier", "clusters": "clusters",
-         "architectures": "architectures", "sentence": "sentence", "nn": "nn", "decoders": "decoders", "seq2seq": "seq2seq", "ranking": "ranking", "marian": "marian", "m2m-100": "m2m_100", "gguf-decoders": "gguf_decoders", "insides": "insides", "long": "long", "eurobert": "eurobert", "embedders": "embedders", "decoder-heads": "decoder_heads", "chats": "chats", "losses": "losses", "sentence-losses": "sentence_losses", "optim": "optim", "gradients": "gradients", "training": "training", "autograd": "autograd", "peft": "adapters", "hub-layouts": "hub_layouts", "torch": "torch_files", "spans": "spans", "spans-hub": "spans_hub", "late-interaction": "late_interaction", "sparse": "sparse", "multi-vector": "multi_vector", "static": "static", "variants": "variants", "search": "search", "evaluate": "evaluate", "tensors": "tensors", "encodings": "encodings"}
+         "architectures": "architectures", "sentence": "sentence", "nn": "nn", "decoders": "decoders", "seq2seq": "seq2seq", "ranking": "ranking", "marian": "marian", "m2m-100": "m2m_100", "gguf-decoders": "gguf_decoders", "gguf-families": "gguf_families", "insides": "insides", "long": "long", "eurobert": "eurobert", "embedders": "embedders", "decoder-heads": "decoder_heads", "chats": "chats", "losses": "losses", "sentence-losses": "sentence_losses", "optim": "optim", "gradients": "gradients", "training": "training", "autograd": "autograd", "peft": "adapters", "hub-layouts": "hub_layouts", "torch": "torch_files", "spans": "spans", "spans-hub": "spans_hub", "late-interaction": "late_interaction", "sparse": "sparse", "multi-vector": "multi_vector", "static": "static", "variants": "variants", "search": "search", "evaluate": "evaluate", "tensors": "tensors", "encodings": "encodings"}
 
 
 def main():

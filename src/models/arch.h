@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "core/fields.h"
+#include "core/gguf.h"
 #include "core/json.h"
+#include "io/safetensors.h"
 #include "models/heads.h"
 #include "models/transformer_config.h"
 
@@ -27,12 +29,23 @@ struct GgufSwitch {
   const char* present = "";
   const char* absent = "";
 };
+// A file's metadata and tensors, and the numbers of its architecture.
+struct GgufKeys {
+  const GgufMetadata& metadata;
+  const std::vector<TensorInfo>& tensors;
+  std::string prefix;  // "<architecture>."
+
+  const TensorInfo* find(std::string_view tensor) const;
+  double number_or(std::string_view key, double fallback) const;
+};
 // How llama.cpp writes the architecture. Names of weights follow from TransformerNames (registry.cpp).
 struct GgufLayout {
   const char* architecture = nullptr;  // general.architecture; null: llama.cpp does not write it
   const char* config = "";             // members of config.json, as JSON without the braces, that hold for every file
   std::span<const GgufField> fields{};
   std::span<const GgufSwitch> switches{};
+  // Members of config.json that follow from several keys; null: none.
+  std::string (*more)(const GgufKeys& keys) = nullptr;
 };
 
 // A key that no config.json has: only_key of what llama.cpp names apart, and config.json does not.

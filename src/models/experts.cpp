@@ -23,8 +23,26 @@ void take_experts(Arena& arena, const Kernels& kernels, WeightType type, const T
 }
 
 // Both tensors have a row for each expert's hidden unit; those of down are columns of its matrix.
+namespace {
+
+// llama.cpp has the second matrices transposed, and no bias.
+void add_gguf_slots(const TransformerConfig& config, const TransformerLayer& layer, std::size_t i, SlotList& list) {
+  const std::int64_t hidden = config.hidden_size, ffn = config.intermediate_size, count = config.experts.count;
+  list.linear(layer_name("blk.{}.ffn_gate_inp", i), layer.experts->router, 0, count, false);
+  const auto add = [&](const char* name, std::int64_t rows, std::int64_t width, std::vector<Linear> experts) {
+    list.slots.push_back({layer_name(name, i), {count, rows, width}, true, [=](std::int64_t row, const float* values) {
+                            set_weight_row(experts[static_cast<std::size_t>(row / rows)], row % rows, values);
+                          }});
+  };
+  add("blk.{}.ffn_up_exps.weight", ffn, hidden, layer.experts->up);
+  add("blk.{}.ffn_down_exps.weight", hidden, ffn, layer.experts->down);
+}
+
+}  // namespace
+
 void add_experts_slots(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer, std::size_t i,
-                       SlotList& list) {
+                       bool is_gguf, SlotList& list) {
+  if (is_gguf) return add_gguf_slots(config, layer, i, list);
   const std::int64_t hidden = config.hidden_size, ffn = config.intermediate_size, rows = config.experts.count * ffn;
   list.linear(layer_name(names.router, i), layer.experts->router, 0, config.experts.count, false);
   list.slots.push_back(

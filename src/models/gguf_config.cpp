@@ -30,16 +30,9 @@ std::string number_text(double value) {
   return static_cast<double>(whole) == value ? std::to_string(whole) : json_text(value);
 }
 
-struct Header {
-  const GgufMetadata& metadata;
-  const std::vector<TensorInfo>& tensors;
+struct Header : GgufKeys {
   std::string file;
-  std::string prefix;  // "<architecture>."
 
-  const TensorInfo* find(std::string_view tensor) const {
-    const auto at = std::find_if(tensors.begin(), tensors.end(), [&](const TensorInfo& info) { return info.name == tensor; });
-    return at == tensors.end() ? nullptr : &*at;
-  }
   // Rows of a table, by the shape of its tensor.
   std::int64_t rows(std::string_view tensor) const {
     const TensorInfo* info = find(tensor);
@@ -116,6 +109,7 @@ Result<std::string> config_text(const Header& header, const Arch& arch) {
   ObjectText config;
   config.add("model_type", json_text(arch.model_type));
   config.append(arch.gguf.config);
+  if (arch.gguf.more) config.append(arch.gguf.more(header));
   for (const GgufSwitch& one : arch.gguf.switches) config.append(header.find(one.tensor) ? one.present : one.absent);
   if (auto e = add_fields(header, arch.gguf.fields, config); !e.ok()) return e.error();
   config.add("vocab_size", std::to_string(header.rows("token_embd.weight")));
@@ -138,6 +132,15 @@ const char* pooling_name(double type) {
 
 }  // namespace
 
+const TensorInfo* GgufKeys::find(std::string_view tensor) const {
+  const auto at = std::find_if(tensors.begin(), tensors.end(), [&](const TensorInfo& info) { return info.name == tensor; });
+  return at == tensors.end() ? nullptr : &*at;
+}
+
+double GgufKeys::number_or(std::string_view key, double fallback) const {
+  return metadata.number(prefix + std::string(key)).value_or(fallback);
+}
+
 Result<std::vector<std::pair<std::string, std::string>>> gguf_documents(std::string_view bytes, std::string_view file) {
   const auto metadata = GgufMetadata::read(bytes);
   if (!metadata.ok()) return metadata.error();
@@ -148,7 +151,7 @@ Result<std::vector<std::pair<std::string, std::string>>> gguf_documents(std::str
   const auto architecture = metadata.value().string("general.architecture").value_or("");
   const auto arch = find_gguf_arch(architecture);
   if (!arch.ok()) return unsupported_error(std::string(file) + ": " + arch.error().message);
-  const Header header{metadata.value(), parsed.value().tensors, std::string(file), std::string(architecture) + "."};
+  const Header header{{metadata.value(), parsed.value().tensors, std::string(architecture) + "."}, std::string(file)};
   auto config = config_text(header, *arch.value());
   if (!config.ok()) return config.error();
   out.emplace_back("config.json", std::move(config).value());

@@ -4,6 +4,9 @@
 // - LayerNorm; only the first dimensions of a head rotate; attention and feed-forward may read the same sum, after one norm or two;
 // - GPT-NeoX, Phi: biases everywhere, ungated feed-forward; Phi: a bias of the head; StableLM: at most biases of query, key, value;
 // - GPT-NeoX: one matrix with the query, key and value of each head in turn.
+#include <algorithm>
+#include <cmath>
+
 #include "models/llama.h"
 
 namespace wattn {
@@ -46,6 +49,30 @@ void parse_stablelm(Fields& config, ModelConfig& out) {
   if (config.boolean_or("use_parallel_residual", false)) decoder.residual = Residual::kParallelOneNorm;
 }
 
+std::string truth(bool value) { return value ? "true" : "false"; }
+
+std::string more_of_gpt_neox(const GgufKeys& keys) {
+  return partial_rotary(keys, "rotary_pct") + R"(, "use_parallel_residual": )" +
+         truth(keys.number_or("use_parallel_residual", 1) != 0);
+}
+std::string more_of_phi(const GgufKeys& keys) { return partial_rotary(keys, "partial_rotary_factor"); }
+// As llama.cpp, by the norms: files of StableLM 2 12B name no residual.
+std::string more_of_stablelm(const GgufKeys& keys) {
+  return partial_rotary(keys, "partial_rotary_factor") + R"(, "use_parallel_residual": )" +
+         truth(!keys.find("blk.0.ffn_norm.weight")) + R"(, "use_qkv_bias": )" + truth(keys.find("blk.0.attn_q.bias"));
+}
+
+constexpr GgufField kGgufFields[] = {
+    {"hidden_size", "embedding_length"},
+    {"num_hidden_layers", "block_count"},
+    {"num_attention_heads", "attention.head_count"},
+    {"num_key_value_heads", "attention.head_count_kv", false},
+    {"intermediate_size", "feed_forward_length"},
+    {"max_position_embeddings", "context_length"},
+    {"layer_norm_eps", "attention.layer_norm_epsilon"},
+    {"rope_theta", "rope.freq_base", false},
+};
+
 constexpr const char* kNeoXIgnored[] = {"layers.{}.attention.bias",
                                         "layers.{}.attention.masked_bias",  // buffers of the mask
                                         "embed_out.*",
@@ -54,9 +81,10 @@ constexpr const char* kNeoXIgnored[] = {"layers.{}.attention.bias",
                                         "qa_outputs.*"};
 
 constexpr Arch gpt_neox() {
-  Arch arch = llama_arch("gpt_neox", parse_gpt_neox, nullptr,
+  Arch arch = llama_arch("gpt_neox", parse_gpt_neox, "gptneox",
                          R"("vocab_size": 50432, "hidden_size": 6144, "num_hidden_layers": 44, "num_attention_heads": 64, )"
                          R"("intermediate_size": 24576, "max_position_embeddings": 2048, "hidden_act": "gelu")");
+  arch.gguf = {.architecture = "gptneox", .config = R"("hidden_act": "gelu")", .fields = kGgufFields, .more = more_of_gpt_neox};
   arch.base_prefix = "gpt_neox.";
   arch.names = {.word_embeddings = "embed_in",
                 .query_key_value = "layers.{}.attention.query_key_value",
@@ -74,9 +102,10 @@ constexpr Arch gpt_neox() {
 }
 
 constexpr Arch phi() {
-  Arch arch = llama_arch("phi", parse_phi, nullptr,
+  Arch arch = llama_arch("phi", parse_phi, "phi2",
                          R"("vocab_size": 51200, "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 24, )"
                          R"("max_position_embeddings": 2048, "hidden_act": "gelu_new")");
+  arch.gguf = {.architecture = "phi2", .config = R"("hidden_act": "gelu_new")", .fields = kGgufFields, .more = more_of_phi};
   arch.names.attention_output = "layers.{}.self_attn.dense";
   arch.names.up = "layers.{}.mlp.fc1";
   arch.names.down = "layers.{}.mlp.fc2";
@@ -87,14 +116,26 @@ constexpr Arch phi() {
 }
 
 constexpr Arch stablelm() {
-  Arch arch = llama_arch("stablelm", parse_stablelm, nullptr,
+  Arch arch = llama_arch("stablelm", parse_stablelm, "stablelm",
                          R"("vocab_size": 50304, "hidden_size": 2560, "intermediate_size": 6912, "num_key_value_heads": 32, )"
                          R"("max_position_embeddings": 4096)");
+  arch.gguf.fields = kGgufFields;
+  arch.gguf.more = more_of_stablelm;
   arch.heads.answer = {};
   return arch;
 }
 
 }  // namespace
+
+std::string partial_rotary(const GgufKeys& keys, const char* field) {
+  const double heads = std::max(keys.number_or("attention.head_count", 1), 1.0);
+  const double size = keys.number_or("attention.key_length", keys.number_or("embedding_length", 0) / heads);
+  const double dims = keys.number_or("rope.dimension_count", size);
+  if (!(dims > 0 && dims < size)) return json_text(field) + ": 1";
+  double part = dims / size;
+  if (part * size < dims) part = std::nextafter(part, 1.0);  // it is multiplied by size, and rounded down
+  return json_text(field) + ": " + json_text(part);
+}
 
 extern const Arch kGptNeoX = gpt_neox();
 extern const Arch kPhi = phi();

@@ -47,10 +47,35 @@ constexpr Arch hybrid() {
   return arch;
 }
 
+constexpr GgufField kGgufFields[] = {
+    {"hidden_size", "embedding_length"},
+    {"num_hidden_layers", "block_count"},
+    {"num_attention_heads", "attention.head_count"},
+    {"num_key_value_heads", "attention.head_count_kv", false},
+    {"intermediate_size", "feed_forward_length"},
+    {"max_position_embeddings", "context_length"},
+    {"rms_norm_eps", "attention.layer_norm_rms_epsilon"},
+    {"rope_theta", "rope.freq_base", false},
+    {"attention_multiplier", "attention.scale", false},
+    {"embedding_multiplier", "embedding_scale", false},
+    {"residual_multiplier", "residual_scale", false},
+    {"logits_scaling", "logit_scale", false},
+};
+
+constexpr GgufSwitch kGgufSwitches[] = {{"blk.0.attn_q.bias", R"("attention_bias": true)"}};
+
+constexpr Arch arch() {
+  Arch arch = llama_arch("granite", parse_config, "granite",
+                         R"("vocab_size": 32000, "intermediate_size": 11008, "max_position_embeddings": 2048)");
+  arch.names.rope_permuted_in_gguf = true;
+  arch.gguf.fields = kGgufFields;
+  arch.gguf.switches = kGgufSwitches;
+  return arch;
+}
+
 }  // namespace
 
-extern const Arch kGranite = llama_arch("granite", parse_config, nullptr,
-                                        R"("vocab_size": 32000, "intermediate_size": 11008, "max_position_embeddings": 2048)");
+extern const Arch kGranite = arch();
 extern const Arch kGraniteMoeHybrid = hybrid();
 
 }  // namespace wattn

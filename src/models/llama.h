@@ -53,6 +53,9 @@ inline constexpr GgufField kLlamaGgufFields[] = {
     {"rms_norm_eps", "attention.layer_norm_rms_epsilon"},
     {"rope_theta", "rope.freq_base", false},
 };
+// A member of config.json: which part of each head rotates, where llama.cpp has the number of its dimensions (gpt_neox.cpp).
+std::string partial_rotary(const GgufKeys& keys, const char* field);
+
 inline constexpr const char* kLlamaDefaults =
     R"("hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "hidden_act": "silu")";
 // gguf: the name of the architecture there, or null. defaults: Arch::defaults beside kLlamaDefaults.

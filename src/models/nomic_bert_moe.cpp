@@ -38,6 +38,19 @@ void parse_config(Fields& config, ModelConfig& out) {
   encoder.relative_positions = RelativePositions::kRotary;
 }
 
+constexpr GgufField kGgufFields[] = {
+    {"n_embd", "embedding_length"},
+    {"n_layer", "block_count"},
+    {"n_head", "attention.head_count"},
+    {"n_inner", "feed_forward_length"},
+    {"n_positions", "context_length"},
+    {"layer_norm_epsilon", "attention.layer_norm_epsilon"},
+    {"rotary_emb_base", "rope.freq_base", false},
+    {"num_experts", "expert_count"},
+    {"moe_top_k", "expert_used_count"},
+    {"moe_every_n_layers", "moe_every_n_layers"},
+};
+
 constexpr const char* kIgnored[] = {"cls.*", "pooler.*", "classifier.*", "lm_head.*"};
 
 }  // namespace
@@ -60,6 +73,7 @@ extern const Arch kNomicBertMoe = {
               .experts_down = "encoder.layers.{}.mlp.experts.mlp.w2",
               .experts_bias = "encoder.layers.{}.mlp.experts.bias"},
     .ignored = kIgnored,
+    .gguf = {.architecture = "nomic-bert-moe", .config = R"("activation_function": "gelu")", .fields = kGgufFields},
     .only_key = "num_experts",
 };
 

@@ -16,6 +16,7 @@ void read_layers(Fields& config, TransformerConfig& decoder) {
 
 void parse_olmo2(Fields& config, ModelConfig& out) {
   parse_llama(config, out.transformer);
+  config.absent("sliding_window");
   read_layers(config, out.transformer);
 }
 
@@ -33,9 +34,15 @@ void parse_olmo3(Fields& config, ModelConfig& out) {
   read_local_layers(config, [](std::int64_t layer) { return (layer + 1) % 4 != 0; }, decoder);
 }
 
-constexpr Arch arch(const char* model_type, void (*parse_config)(Fields&, ModelConfig&)) {
-  Arch arch = llama_arch(model_type, parse_config, nullptr,
+// In GGUF files OLMo 3 has this name, too, and layers with a window.
+std::string more_of(const GgufKeys& keys) {
+  return keys.number_or("attention.sliding_window", 0) > 0 ? R"("sliding_window": true)" : "";
+}
+
+constexpr Arch arch(const char* model_type, void (*parse_config)(Fields&, ModelConfig&), const char* gguf) {
+  Arch arch = llama_arch(model_type, parse_config, gguf,
                          R"("vocab_size": 50304, "intermediate_size": 11008, "max_position_embeddings": 2048)");
+  arch.gguf.more = more_of;
   arch.names.attention_norm = arch.names.ffn_norm = nullptr;
   arch.names.attention_output_norm = "layers.{}.post_attention_layernorm";
   arch.names.ffn_output_norm = "layers.{}.post_feedforward_layernorm";
@@ -44,7 +51,7 @@ constexpr Arch arch(const char* model_type, void (*parse_config)(Fields&, ModelC
 
 }  // namespace
 
-extern const Arch kOlmo2 = arch("olmo2", parse_olmo2);
-extern const Arch kOlmo3 = arch("olmo3", parse_olmo3);
+extern const Arch kOlmo2 = arch("olmo2", parse_olmo2, "olmo2");
+extern const Arch kOlmo3 = arch("olmo3", parse_olmo3, nullptr);
 
 }  // namespace wattn

@@ -31,11 +31,17 @@ void parse_config(Fields& config, ModelConfig& out) {
   read_local_layers(config, [&](std::int64_t layer) { return !decoder.is_rotary(layer); }, decoder);
 }
 
+// llama.cpp's files do not say which layers rotate: three of four.
+constexpr Arch arch() {
+  Arch arch = llama_arch("smollm3", parse_config, "smollm3",
+                         R"("vocab_size": 128256, "hidden_size": 2048, "intermediate_size": 11008, "num_hidden_layers": 36, )"
+                         R"("num_attention_heads": 16, "num_key_value_heads": 4, "max_position_embeddings": 32768)");
+  arch.names.rope_permuted_in_gguf = true;
+  return arch;
+}
+
 }  // namespace
 
-extern const Arch kSmolLm3 =
-    llama_arch("smollm3", parse_config, nullptr,
-               R"("vocab_size": 128256, "hidden_size": 2048, "intermediate_size": 11008, "num_hidden_layers": 36, )"
-               R"("num_attention_heads": 16, "num_key_value_heads": 4, "max_position_embeddings": 32768)");
+extern const Arch kSmolLm3 = arch();
 
 }  // namespace wattn

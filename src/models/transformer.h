@@ -52,7 +52,7 @@ struct SlotList;
 void take_experts(Arena& arena, const Kernels& kernels, WeightType type, const TransformerConfig& config,
                   std::shared_ptr<Experts>& experts);
 void add_experts_slots(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer, std::size_t i,
-                       SlotList& list);
+                       bool is_gguf, SlotList& list);
 // The short convolution of a layer. Likewise.
 void add_short_convolution_slots(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer,
                                  std::size_t i, SlotList& list);

@@ -181,7 +181,8 @@ void Transformer::add_embedding_slots(SlotList& list, const TransformerNames& na
   if (config_.embeddings_norm) list.norm(names.embeddings_norm, ends_->norm, biases.norms);
   if (config_.embedding_size > 0) list.linear(names.embeddings_projection, ends_->projection, 0, config_.hidden_size);
   if (config_.relative_positions == RelativePositions::kRotary && is_gguf) {
-    list.slots.push_back({"rope_freqs.weight",
+    const bool by_length = config_.rope.most_positions > 0;
+    list.slots.push_back({by_length ? "rope_factors_short.weight" : "rope_freqs.weight",
                           {ends_->rotary.half},
                           false,
                           [rotary = ends_->rotary, count = positions_, rope = config_.rope](auto, auto* row) {
@@ -226,7 +227,7 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
   const bool convolves = config_.convolves(static_cast<std::int64_t>(i));
   if (convolves) {
     add_short_convolution_slots(config_, names, layer, i, list);
-  } else if (names.heads_in_turn) {
+  } else if (names.heads_in_turn && !is_gguf) {
     const std::int64_t head = config_.head_size();
     const std::size_t before = list.slots.size();
     const auto place_of = [=](std::int64_t row) { return row / head % 3 * queries + row / (3 * head) * head + row % head; };
@@ -264,7 +265,7 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
   }
   if (pre_norm && config_.input_norms && config_.residual != Residual::kParallelOneNorm) norm(names.ffn_norm, layer.ffn_norm);
   if (config_.has_experts(static_cast<std::int64_t>(i))) {
-    add_experts_slots(config_, names, layer, i, list);
+    add_experts_slots(config_, names, layer, i, is_gguf, list);
   } else if (!config_.gated()) {
     matrix(names.plain_up && !is_gguf ? names.plain_up : names.up, layer.up, 0, ffn, biases.up);
   } else if (names.gate_up) {

@@ -70,13 +70,21 @@ Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, 
   return rotary;
 }
 
-void set_rotary(const Rotary& rotary, std::int64_t first, std::int64_t positions, const RopeScaling& scaling) {
-  fill_rotary(rotary, first, positions, [&](std::int64_t j) { return frequency(j, 2 * rotary.half, scaling); });
+namespace {
+
+void scale_rotary(const Rotary& rotary, std::int64_t positions, const RopeScaling& scaling) {
   const auto factor = static_cast<float>(scaling.attention_factor);
   for (std::int64_t i = 0; factor != 1 && i < positions * rotary.half; ++i) {
     rotary.cos[i] *= factor;
     rotary.sin[i] *= factor;
   }
+}
+
+}  // namespace
+
+void set_rotary(const Rotary& rotary, std::int64_t first, std::int64_t positions, const RopeScaling& scaling) {
+  fill_rotary(rotary, first, positions, [&](std::int64_t j) { return frequency(j, 2 * rotary.half, scaling); });
+  scale_rotary(rotary, positions, scaling);
 }
 
 void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const RopeScaling& scaling, const float* factors) {
@@ -86,6 +94,7 @@ void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const Rope
     return;
   }
   fill_rotary(rotary, 0, positions, [&](std::int64_t j) { return frequency(j, 2 * rotary.half, scaling) / factors[j]; });
+  scale_rotary(rotary, positions, scaling);
 }
 
 void rotate_heads(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids, std::int64_t heads,

@@ -72,6 +72,12 @@ async function architectures(describe) {
     entry.tried.add(kTried[part]);
     if (readdirSync(dirname(path)).some((name) => name.endsWith('.gguf'))) entry.gguf = true;
   }
+  const { model_types, decoders } = JSON.parse(readFileSync(join(goldens, 'gguf-families/expected.json'), 'utf8'));
+  for (const [name, type] of Object.entries(model_types)) {
+    const entry = found.get(type);
+    entry.gguf = true;
+    entry.tried.add(name in decoders ? 'generated tokens' : 'embeddings');
+  }
   const rows = [...found]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, { kinds, tasks, tried, gguf }]) => [

@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "core/utf.h"
 #include "native/support/generation.h"
+#include "tasks/embed.h"
 #include "tasks/generate.h"
 
 namespace wattn {
@@ -16,7 +17,7 @@ using test::golden;
 using test::read_file;
 using Ids = std::vector<std::int32_t>;
 
-const std::string kFolder = golden("gguf-decoders");
+const std::string kFolder = golden("gguf-decoders"), kFamilies = golden("gguf-families");
 
 Ids to_ids(JsonRef array) {
   Ids out;
@@ -47,19 +48,21 @@ std::vector<Ids> generate(Model& model, JsonRef prompts, JsonRef run) {
   return out;
 }
 
-Json expected() { return std::move(Json::parse(read_file(kFolder + "/expected.json"), "expected.json")).value(); }
+Json expected(const std::string& folder = kFolder) {
+  return std::move(Json::parse(read_file(folder + "/expected.json"), "expected.json")).value();
+}
 
 Result<std::unique_ptr<Model>> load(const std::string& name, const std::string& bytes, HeadKind head) {
   return test::load_with({{name, bytes}}, [&](const std::string&) { return bytes; }, {.head = head});
 }
 
 // kind: "decoders" or "seq2seq".
-void expect_tokens(const std::string& kind) {
-  const Json all = expected();
+void expect_tokens(const std::string& kind, const std::string& folder = kFolder) {
+  const Json all = expected(folder);
   bool shows = false;  // beams with forbidden words have other scores when renormalized
   for (const auto& [name, made] : all.root()[kind].members()) {
     const std::string file = std::string(name) + ".gguf";
-    const auto model = load(file, read_file(kFolder + "/" + file), kind == "seq2seq" ? HeadKind::kSeq2SeqLm : HeadKind::kCausalLm);
+    const auto model = load(file, read_file(folder + "/" + file), kind == "seq2seq" ? HeadKind::kSeq2SeqLm : HeadKind::kCausalLm);
     ASSERT_TRUE(model.ok()) << name << ": " << model.error().message;
     const bool reads = kind == "seq2seq";
     const JsonRef runs = reads ? made["tokens"] : made;
@@ -74,6 +77,36 @@ void expect_tokens(const std::string& kind) {
 }
 
 TEST(GgufDecoders, GiveTheTokensOfTransformersFromEveryBlockTypeAndScaledFrequencies) { expect_tokens("decoders"); }
+
+// Each family's file by gguf-py, and those with the block types of small models' Q4_K_M.
+TEST(GgufDecoders, GiveTheTokensOfTransformersInEveryFamily) { expect_tokens("decoders", kFamilies); }
+
+TEST(GgufEncoders, GiveTheIdsAndVectorsOfTransformers) {
+  const Json all = expected(kFamilies);
+  std::size_t count = 0;
+  for (const auto& [name, made] : all.root()["encoders"].members()) {
+    const std::string file = std::string(name) + ".gguf";
+    const auto model = load(file, read_file(kFamilies + "/" + file), HeadKind::kNone);
+    ASSERT_TRUE(model.ok()) << name << ": " << model.error().message;
+    const Tokenizer& tokenizer = model.value()->tokenizer();
+    for (std::size_t i = 0; i < made["texts"].size(); ++i) {
+      const std::u16string text = to_utf16(made["texts"][i].as_string().value());
+      EXPECT_EQ(tokenizer.encode(text, {}).value().ids, to_ids(made["ids"][i])) << name << " " << i;
+      const auto found = embed(*model.value(), std::vector<std::u16string_view>{text}, {});
+      ASSERT_TRUE(found.ok()) << name << ": " << found.error().message;
+      const JsonRef vector = made["vectors"][i];
+      ASSERT_EQ(found.value().data.size(), vector.size());
+      for (std::size_t j = 0; j < vector.size(); ++j, ++count) {
+        ASSERT_NEAR(found.value().data[j], vector[j].as_number().value(), 2e-6) << name << " " << i << " " << j;
+      }
+    }
+    for (std::size_t i = 0; i < made["pairs"].size(); ++i) {
+      const auto text = [&](std::size_t which) { return to_utf16(made["pairs"][i][which].as_string().value()); };
+      EXPECT_EQ(tokenizer.encode_pair(text(0), text(1), {}).value().ids, to_ids(made["pair_ids"][i])) << name << " " << i;
+    }
+  }
+  EXPECT_GT(count, 400u);
+}
 
 TEST(GgufDecoders, GiveTheTokensOfTransformersFromUngatedAndGatedT5) { expect_tokens("seq2seq"); }
 
