@@ -55,7 +55,12 @@ std::string more_of_gpt_neox(const GgufKeys& keys) {
   return partial_rotary(keys, "rotary_pct") + R"(, "use_parallel_residual": )" +
          truth(keys.number_or("use_parallel_residual", 1) != 0);
 }
-std::string more_of_phi(const GgufKeys& keys) { return partial_rotary(keys, "partial_rotary_factor"); }
+// The first files of Phi 2 have one matrix for query, key and value.
+constexpr const char* kFused = "fused_query_key_value";
+std::string more_of_phi(const GgufKeys& keys) {
+  const std::string part = partial_rotary(keys, "partial_rotary_factor");
+  return keys.find("blk.0.attn_qkv.weight") ? part + ", \"" + kFused + "\": true" : part;
+}
 // As llama.cpp, by the norms: files of StableLM 2 12B name no residual.
 std::string more_of_stablelm(const GgufKeys& keys) {
   return partial_rotary(keys, "partial_rotary_factor") + R"(, "use_parallel_residual": )" +
@@ -115,6 +120,15 @@ constexpr Arch phi() {
   return arch;
 }
 
+constexpr Arch phi_fused() {
+  Arch arch = phi();
+  arch.names.query_key_value = "layers.{}.self_attn.query_key_value";
+  arch.names.query = arch.names.key = arch.names.value = nullptr;
+  arch.gguf.architecture = nullptr;
+  arch.only_key = kFused;
+  return arch;
+}
+
 constexpr Arch stablelm() {
   Arch arch = llama_arch("stablelm", parse_stablelm, "stablelm",
                          R"("vocab_size": 50304, "hidden_size": 2560, "intermediate_size": 6912, "num_key_value_heads": 32, )"
@@ -139,6 +153,7 @@ std::string partial_rotary(const GgufKeys& keys, const char* field) {
 
 extern const Arch kGptNeoX = gpt_neox();
 extern const Arch kPhi = phi();
+extern const Arch kPhiFused = phi_fused();
 extern const Arch kStableLm = stablelm();
 
 }  // namespace wattn

@@ -8,6 +8,7 @@ namespace {
 
 void parse_config(Fields& config, ModelConfig& out) {
   constexpr double kMost = 1e6;
+  config.expect("position_embedding_type", "rope");
   TransformerConfig& decoder = out.transformer;
   parse_llama(config, decoder, {.own = {"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"}});
   decoder.biases.qkv = decoder.biases.attention_output = config.boolean_or("attention_bias", false);
@@ -62,6 +63,10 @@ constexpr GgufField kGgufFields[] = {
     {"logits_scaling", "logit_scale", false},
 };
 
+// llama.cpp's switch for no positions at all.
+std::string more_of(const GgufKeys& keys) {
+  return keys.number_or("rope.scaling.finetuned", 1) == 0 ? R"("position_embedding_type": "nope")" : "";
+}
 constexpr GgufSwitch kGgufSwitches[] = {{"blk.0.attn_q.bias", R"("attention_bias": true)"}};
 
 constexpr Arch arch() {
@@ -70,6 +75,7 @@ constexpr Arch arch() {
   arch.names.rope_permuted_in_gguf = true;
   arch.gguf.fields = kGgufFields;
   arch.gguf.switches = kGgufSwitches;
+  arch.gguf.more = more_of;
   return arch;
 }
 

@@ -33,6 +33,7 @@ namespace wattn {
   ARCH(kOlmo3)                 \
   ARCH(kOpt)                   \
   ARCH(kPegasus)               \
+  ARCH(kPhiFused)              \
   ARCH(kPhi)                   \
   ARCH(kPhi3)                  \
   ARCH(kSmolLm3)               \

@@ -27,6 +27,7 @@ LONG = dict(rope_type="longrope", rope_theta=500.0, short_factor=[1.0, 1.2, 1.5]
 # name: (general.architecture, class, config, seed)
 DECODERS = {
     "phi2": ("phi2", "Phi", dict(ALL, partial_rotary_factor=0.34), 1),
+    "phi2-fused": ("phi2", "Phi", dict(ALL, partial_rotary_factor=0.34), 15),
     "phi3": ("phi3", "Phi3", dict(USUAL, sliding_window=9), 2),
     "phi3-partial": ("phi3", "Phi3", dict(USUAL, partial_rotary_factor=0.67, sliding_window=None), 3),
     "phi3-longrope": ("phi3", "Phi3", dict(USUAL, max_position_embeddings=192, original_max_position_embeddings=64, rope_parameters=LONG, sliding_window=None), 4),
@@ -84,8 +85,9 @@ def changed(architecture, config, key, value):
     return key, value
 
 
-def write_tensors(writer, architecture, config, model, layers, is_q4_k_m):
-    """Puts into the model what the file means, too."""
+def write_tensors(writer, architecture, config, model, layers, is_q4_k_m, fused=False):
+    """Puts into the model what the file means, too. fused: one matrix for query, key and value, as in the first files of Phi 2."""
+    parts = {".weight": [], ".bias": []}
     rng = np.random.default_rng(5)
     kind_of = {text: kind for kind, text in gguf.MODEL_ARCH_NAMES.items()}[architecture]
     names = gguf.get_tensor_name_map(kind_of, layers)
@@ -101,6 +103,13 @@ def write_tensors(writer, architecture, config, model, layers, is_q4_k_m):
         weight.data.copy_(torch.from_numpy(means.copy()))
         if kind in (Type.F32, Type.F16):
             _, data = changed(architecture, config, key, means)
+            if fused and name.split(".")[2:3] in (["attn_q"], ["attn_k"], ["attn_v"]):
+                some = parts["." + name.split(".")[-1]]
+                some.append(data)
+                if "attn_v" not in name:
+                    continue
+                name, data = name.replace("attn_v", "attn_qkv"), np.concatenate(some)
+                some.clear()
             writer.add_tensor(name, np.ascontiguousarray(data.astype(np.float16 if kind == Type.F16 else np.float32)))
         else:
             writer.add_tensor(name, np.ascontiguousarray(changed(architecture, config, key, data)[1]), raw_dtype=kind)
@@ -161,7 +170,7 @@ def decoder(name, architecture, kind, words, seed):
     seq2seq.randomize(model, seed)
     writer = gguf.GGUFWriter(FOLDER / f"{name}.gguf", architecture)
     decoder_keys(writer, architecture, config)
-    write_tensors(writer, architecture, config.to_dict(), model, config.num_hidden_layers, name.endswith("q4_k_m"))
+    write_tensors(writer, architecture, config.to_dict(), model, config.num_hidden_layers, name.endswith("q4_k_m"), name.endswith("fused"))
     gguf_decoders.finish(writer, [(f"t{i}", 0.0, gguf.TokenType.NORMAL) for i in range(VOCAB)], "gpt2", "qwen2")
     return gguf_decoders.generate(model, gguf_decoders.PROMPTS, drop=True)
 

@@ -76,7 +76,8 @@ async function architectures(describe) {
   for (const [name, type] of Object.entries(model_types)) {
     const entry = found.get(type);
     entry.gguf = true;
-    entry.tried.add(name in decoders ? 'generated tokens' : 'embeddings');
+    const tried = name in decoders ? 'generated tokens' : 'embeddings';
+    if (![...entry.tried].some((one) => one.includes(tried))) entry.tried.add(tried);
   }
   const rows = [...found]
     .sort(([a], [b]) => (a < b ? -1 : 1))

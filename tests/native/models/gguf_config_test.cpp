@@ -124,6 +124,13 @@ TEST(GgufConfig, IsReadForEveryArchitecture) {
                                                 {"eurobert", llama("eurobert")},
                                                 {"qwen2", llama("qwen2")},
                                                 {"qwen3", llama("qwen3").number(".attention.key_length", 8)},
+                                                {"gptneox", File("gptneox").usual()},
+                                                {"granite", llama("granite")},
+                                                {"olmo2", llama("olmo2")},
+                                                {"phi2", File("phi2").usual()},
+                                                {"phi3", llama("phi3")},
+                                                {"smollm3", llama("smollm3")},
+                                                {"stablelm", File("stablelm").usual()},
                                                 {"t5", t5()}};
   for (const auto& [name, file] : files) {
     const auto config = file.config();
@@ -136,6 +143,26 @@ TEST(GgufConfig, IsReadForEveryArchitecture) {
     EXPECT_EQ(stack.intermediate_size, 48) << name;
     EXPECT_EQ(stack.norm_eps, 1e-5f) << name;
     EXPECT_EQ(stack.max_position_embeddings, std::string_view(name) == "t5" ? 4096 : 64) << name;
+  }
+}
+
+// What llama.cpp would compute, and the architecture here does not.
+TEST(GgufConfig, RefusesWhatFamiliesOfTheSameNameHave) {
+  EXPECT_NE(llama("olmo2").number(".attention.sliding_window", 16).error().find("sliding_window"), std::string::npos);
+  EXPECT_NE(llama("granite").number(".rope.scaling.finetuned", 0).error().find("nope"), std::string::npos);
+  EXPECT_EQ(llama("granite").number(".rope.scaling.finetuned", 1).error(), "");
+}
+
+TEST(GgufConfig, KeepsTheNumberOfDimensionsThatRotate) {
+  for (const std::int64_t head : {8, 10, 14, 49, 80, 96}) {
+    for (std::int64_t dims = 1; dims <= head; ++dims) {
+      File file("phi2");
+      file.number(".embedding_length", static_cast<double>(4 * head)).number(".block_count", 2).number(".attention.head_count", 4);
+      file.number(".feed_forward_length", 48).number(".context_length", 64).number(".attention.layer_norm_epsilon", 1e-5);
+      const auto config = file.number(".rope.dimension_count", static_cast<double>(dims)).table("token_embd.weight", 100).config();
+      ASSERT_TRUE(config.ok()) << config.error().message;
+      EXPECT_EQ(config.value().transformer.rope.rotated(head), dims) << head;
+    }
   }
 }
 
