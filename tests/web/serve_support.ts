@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpRequest, type Agent, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { cli } from './cli_support.js';
@@ -40,6 +40,7 @@ interface Asking {
   /** Sent as JSON, unless it is bytes. */
   body?: unknown;
   signal?: AbortSignal | undefined;
+  agent?: Agent;
 }
 
 export interface Served {
@@ -50,14 +51,15 @@ export interface Served {
   ask(path: string, asking?: Asking): Promise<Reply>;
   /** A value of /metrics. */
   metric(name: string): Promise<number>;
+  signal(name: NodeJS.Signals): void;
   /** Ends it, and gives its exit code or the signal that ended it. */
   stop(signal?: NodeJS.Signals): Promise<number | string>;
 }
 
-export async function askAt(url: string, { method, headers = {}, body, signal }: Asking = {}): Promise<Reply> {
+export async function askAt(url: string, { method, headers = {}, body, signal, agent }: Asking = {}): Promise<Reply> {
   const bytes = body === undefined || body instanceof Uint8Array ? body : Buffer.from(JSON.stringify(body));
   const own = { ...(bytes && { 'content-length': bytes.length }), ...headers };
-  const sent = httpRequest(url, { method: method ?? (bytes ? 'POST' : 'GET'), headers: own, signal });
+  const sent = httpRequest(url, { method: method ?? (bytes ? 'POST' : 'GET'), headers: own, signal, agent });
   sent.end(bytes);
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   let text = '';
@@ -90,6 +92,7 @@ export async function startServer(args: string[], env: Record<string, string> = 
       const line = text.split('\n').find((each) => each.startsWith(`wattn_${name} `));
       return line === undefined ? 0 : Number(line.split(' ')[1]);
     },
+    signal: (name) => void child.kill(name),
     stop(signal = 'SIGTERM') {
       child.kill(signal);
       return ended;

@@ -1,5 +1,5 @@
 // Texts of many requests in few calls of the model. No request waits for others to come: a call takes what came while the last one ran.
-import { abortable, abortError, onAbort } from '../core/signal.js';
+import { abortError, onAbort } from '../core/signal.js';
 import { AbortError, StateError } from '../core/errors.js';
 
 /** A text's answer. */
@@ -85,7 +85,7 @@ export class Batches<Item, Options extends object, Result> {
     this.jobs.push(job);
     this.plan();
     const stop = onAbort(signal, () => this.leave(job, abortError(signal)));
-    return abortable(answers, signal).finally(stop);
+    return answers.finally(stop);
   }
 
   /** After all requests that have arrived by now were read. */

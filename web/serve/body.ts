@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { parseJson } from '../core/json.js';
 import { HttpError } from './http_error.js';
 
-/** How long a body that is too large is still read, so that its sender gets to reading the answer. */
-const kDrainMs = 1000;
+/** How long a client that is refused may still send, so that it gets to reading the answer. */
+export const kDrainMs = 1000;
 
 const tooLarge = (limit: number, found: string) =>
   new HttpError(413, `the body: expected at most ${limit} bytes (--payload-limit), found ${found}`);

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { AbortError } from '../core/errors.js';
-import { drain, readJsonBody } from './body.js';
+import { drain, kDrainMs, readJsonBody } from './body.js';
 import { Guard, type GuardSettings } from './guard.js';
 import { errorBody, HttpError, toHttpError, type Dialect } from './http_error.js';
 import type { Metrics } from './metrics.js';
@@ -15,23 +15,35 @@ export interface ServerSettings extends GuardSettings {
   payload: number;
   /** Requests at a time, at most. */
   concurrent: number;
+  times?: Times;
 }
 
-/** A head must come within this time, a whole request within the second one; a client that reads nothing for the third one is gone. */
-const kHeadMs = 10_000;
-const kRequestMs = 60_000;
-const kReadMs = 60_000;
-/** How long a connection without a request is kept. */
-const kIdleMs = 65_000;
+/** How long a server waits for clients, in milliseconds. */
+interface Times {
+  /** For a request's head, and for all of it. */
+  head: number;
+  request: number;
+  /** For a client to read some of its response. */
+  read: number;
+  /** For the next request of a connection. */
+  idle: number;
+  /** How often the first two are looked at. */
+  check: number;
+}
+const kTimes: Times = { head: 10_000, request: 60_000, read: 60_000, idle: 65_000, check: 5000 };
+
+/** The status of a request whose client has left, in the metrics. */
+const kLeft = 499;
 
 export class HttpServer {
   private readonly server: Server;
   private readonly guard: Guard;
   private readonly sockets = new Set<Socket>();
-  /** Those with a request that is being answered. */
-  private readonly busy = new Set<Socket>();
+  /** Those with requests that are being answered: their responses, and what ends each. Node tells a response that waits for another of its connection nothing. */
+  private readonly busy = new Map<Socket, Map<ServerResponse, () => void>>();
   private running = 0;
   private isClosing = false;
+  private readonly times: Times;
 
   /** isSound: throws if the model can answer no more. log: receives errors that are not the client's. */
   constructor(
@@ -42,17 +54,21 @@ export class HttpServer {
     private readonly log: (line: string) => void,
   ) {
     this.guard = new Guard(settings);
+    this.times = settings.times ?? kTimes;
     const limits = {
-      headersTimeout: kHeadMs,
-      requestTimeout: kRequestMs,
-      keepAliveTimeout: kIdleMs,
-      connectionsCheckingInterval: 5000,
+      headersTimeout: this.times.head,
+      requestTimeout: this.times.request,
+      keepAliveTimeout: this.times.idle,
+      connectionsCheckingInterval: this.times.check,
     };
     const listener = (request: IncomingMessage, response: ServerResponse) => void this.handle(request, response);
     this.server = createServer({ ...limits, noDelay: true }, listener);
     this.server.on('connection', (socket: Socket) => {
       this.sockets.add(socket);
-      socket.once('close', () => this.sockets.delete(socket));
+      socket.once('close', () => {
+        this.sockets.delete(socket);
+        for (const end of this.busy.get(socket)?.values() ?? []) end();
+      });
     });
     // A body that was announced is asked for only if it fits.
     this.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
@@ -90,7 +106,9 @@ export class HttpServer {
 
   /** What is no HTTP, too slow, or has too long a head. */
   private refuse({ code }: { code?: string }, socket: Socket): void {
-    if (!socket.writable || this.busy.has(socket)) return void socket.destroy();
+    const [response, next] = this.busy.get(socket)?.keys() ?? [];
+    const isLate = code === 'ERR_HTTP_REQUEST_TIMEOUT' && !next && !response?.req.complete && !response?.headersSent;
+    if (!socket.writable || (response && !isLate)) return void socket.destroy();
     const found: Record<string, [number, string, string]> = {
       HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'expected a shorter head'],
       ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'expected a request, found none in time'],
@@ -100,6 +118,8 @@ export class HttpServer {
     socket.end(
       `HTTP/1.1 ${status} ${name}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
     );
+    const timer = setTimeout(() => socket.destroy(), kDrainMs); // the client may never end its side
+    socket.once('close', () => clearTimeout(timer));
   }
 
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -109,15 +129,10 @@ export class HttpServer {
     const route = Object.hasOwn(this.routes, path) ? this.routes[path] : undefined;
     const dialect = route?.dialect ?? (path.startsWith('/v1/') ? 'openai' : 'tei');
     const controller = new AbortController();
-    this.busy.add(socket);
-    this.running += 1;
-    response.once('close', () => {
-      this.running -= 1;
-      this.busy.delete(socket);
-      const known = route || path === '/health' || path === '/metrics';
-      this.metrics.request(known ? path : 'other', response.writableFinished ? response.statusCode : 499, (performance.now() - start) / 1000); // prettier-ignore
-      if (!response.writableFinished) controller.abort(new Error('the client has left'));
-      if (this.isClosing) this.endIdle();
+    const counted = route || path === '/health' || path === '/metrics' ? path : 'other';
+    this.begin(socket, response, (status) => {
+      this.metrics.request(counted, status, (performance.now() - start) / 1000);
+      if (status === kLeft) controller.abort(new Error('the client has left'));
     });
     try {
       const ready = this.admit(request, response, path, route);
@@ -126,8 +141,27 @@ export class HttpServer {
       if (response.destroyed || error instanceof AbortError) return void response.destroy();
       await this.fail(error, dialect, request, response);
     }
-    if (!response.writableFinished) socket.setTimeout(kReadMs, () => socket.destroy());
-    response.once('finish', () => socket.setTimeout(0));
+    // Node destroys a socket without a handler of its own, and sets the time of an idle one when the response is finished.
+    if (!response.writableFinished) socket.setTimeout(this.times.read);
+  }
+
+  /** Counts a request until it has its response, or its client has left. */
+  private begin(socket: Socket, response: ServerResponse, tell: (status: number) => void): void {
+    const all = this.busy.get(socket) ?? new Map<ServerResponse, () => void>();
+    this.busy.set(socket, all);
+    this.running += 1;
+    // What is left unsent of a socket that is destroyed counts as finished for Node.
+    let isSent = false;
+    response.prependOnceListener('finish', () => (isSent = !socket.destroyed));
+    const end = () => {
+      if (!all.delete(response)) return;
+      this.running -= 1;
+      if (all.size === 0) this.busy.delete(socket);
+      tell(isSent ? response.statusCode : kLeft);
+      if (this.isClosing) this.endIdle();
+    };
+    all.set(response, end);
+    response.once('close', end);
   }
 
   /** The route of a request that may be answered; undefined: it has been. */
@@ -187,6 +221,7 @@ export class HttpServer {
     checkMethod(method, 'GET', '/metrics');
     const text = this.metrics.text({
       requests_running: ['Requests that have not been answered.', this.running],
+      connections: ['Open connections.', this.sockets.size],
       requests_waiting: ['Requests with texts that wait for the model.', this.waiting()],
     });
     response.writeHead(200, {
