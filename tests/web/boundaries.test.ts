@@ -74,6 +74,15 @@ const kFaults: Record<string, { model?: unknown; options?: object; says?: RegExp
 const kIsPage = / in a page/;
 const own = ['InputError', 'ModelFormatError', 'NetworkError', 'OutOfMemoryError', 'StateError', 'UnsupportedError'];
 
+/** The waits before a request is tried again, which are left out here. A page's entry and Node's take this timer from the global object. */
+const kRetryMs = [100, 500, 2500];
+const { setTimeout: later } = globalThis;
+beforeAll(() => {
+  const sooner = (then: () => void, ms?: number, ...rest: []) => later(then, kRetryMs.includes(ms ?? 0) ? 0 : ms, ...rest);
+  globalThis.setTimeout = sooner as typeof setTimeout;
+});
+afterAll(() => void (globalThis.setTimeout = later));
+
 describe.each(Object.entries(kEntries))('%s', (name, file) => {
   const before = { ...env };
   let load: Load;
