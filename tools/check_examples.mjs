@@ -1,13 +1,11 @@
 // Installs each example (examples/) outside the checkout from the packed tarball and uses it as a person would. Takes minutes and needs a
 // network, so it runs nightly. `node tools/check_examples.mjs [NAME...]`
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { createServer } from 'vite';
 import { cos_sim, pipeline } from '../dist/node.js';
-import { checklist, inPage, install, kPatience, kPolicy, pack, serve } from './lib/consumers.mjs';
+import { checklist, inPage, install, kPatience, kPolicy, pack, serve, withServer } from './lib/consumers.mjs';
 import { capture, fail, run } from './lib/shell.mjs';
 import { findChromium } from './setup.mjs';
 
@@ -68,16 +66,9 @@ async function searchNode() {
     server.addEventListener('listening', ({ detail }) => console.log('port', detail.port));
     await server.start();`;
   writeFileSync(join(cwd, 'server.mjs'), script);
-  const server = spawn(process.execPath, ['server.mjs'], { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
-  try {
-    const port = await new Promise((resolve, reject) => {
-      server.stdout.on('data', (part) => resolve(/port (\d+)/.exec(part)?.[1]));
-      server.on('exit', () => reject(new Error('the database server ended')));
-    });
+  await withServer(process.execPath, ['server.mjs'], { cwd, address: /port (\d+)/ }, (port) => {
     equal(use({ DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/postgres?sslmode=disable` }), asLines, 'find');
-  } finally {
-    server.kill();
-  }
+  });
 }
 const kSocketVersion = '0.2.17';
 
@@ -215,26 +206,13 @@ async function cloudflare() {
     '127.0.0.1',
     '--show-interactive-dev-session=false',
   ];
-  const server = spawn(join(cwd, 'node_modules/.bin/node'), args, { cwd, env });
-  try {
-    const url = await new Promise((resolve, reject) => {
-      let said = '';
-      for (const stream of [server.stdout, server.stderr])
-        stream.on('data', (part) => {
-          said += part;
-          const found = /Ready on (http:\/\/127\.0\.0\.1:\d+)/.exec(said);
-          if (found) resolve(found[1]);
-        });
-      server.on('exit', () => reject(new Error(`wrangler ended: ${said}`)));
-    });
+  const address = /Ready on (http:\/\/127\.0\.0\.1:\d+)/;
+  await withServer(join(cwd, 'node_modules/.bin/node'), args, { cwd, env, address }, async (url) => {
     for (const [i, text] of kTexts.entries()) await fetch(`${url}/notes/${i}`, { method: 'PUT', body: text });
     const found = await (await fetch(`${url}/search?q=${encodeURIComponent(kQuestion)}`)).json();
     equal(found[0].text, expected[0].text, 'the nearest note');
     equal(found.length, kTexts.length, 'the number of notes');
-  } finally {
-    server.kill();
-    if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
-  }
+  });
 }
 
 function singleBinary() {

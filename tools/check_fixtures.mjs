@@ -1,14 +1,13 @@
 // Does what check_package.mjs does, with tools from npm that this checkout does not have: other bundlers, frameworks, run times. Takes minutes and
 // needs a network, so it runs nightly, not for each change. `node tools/check_fixtures.mjs [NAME...]`
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { extname, join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
+import { dirname, extname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { blocksOf } from './docs/examples.mjs';
-import { checklist, checkPage, inPage, install, kInlinePolicy, model, moveAway, pack, same } from './lib/consumers.mjs';
+import { checklist, checkPage, inPage, install, kInlinePolicy, model, moveAway, pack, same, withServer } from './lib/consumers.mjs';
 import { fail, root, run } from './lib/shell.mjs';
 import { findChromium } from './setup.mjs';
 
@@ -36,33 +35,24 @@ async function nextApp() {
   cpSync(model, join(folder, 'public/model'), { recursive: true });
   const env = { ...process.env, NEXT_TELEMETRY_DISABLED: '1' };
   run(bin(folder, 'next'), ['build'], { cwd: folder, env });
+  const address = /(http:\/\/127\.0\.0\.1:\d+)[^]*Ready|Ready[^]*(http:\/\/127\.0\.0\.1:\d+)/i;
   for (const mode of ['start', 'dev']) {
-    const server = spawn(bin(folder, 'next'), [mode, '--port', '0', '--hostname', '127.0.0.1'], { cwd: folder, env });
-    try {
-      const url = await new Promise((resolve, reject) => {
-        let said = '';
-        for (const stream of [server.stdout, server.stderr])
-          stream.on('data', (part) => {
-            said += part;
-            const found = /http:\/\/127\.0\.0\.1:\d+/.exec(said);
-            if (found && /Ready/i.test(said)) resolve(found[0]);
-          });
-        server.on('exit', () => reject(new Error(`next ${mode} ended: ${said}`)));
-      });
-      const texts = await inPage(url, async (page) => {
-        await page.waitForSelector('.client');
-        return page.locator('p').allTextContents();
-      });
-      if (texts.length !== 3) throw new Error(`next ${mode}: found ${texts}`);
-      for (const text of texts) same(JSON.parse(text), vector, `next ${mode}`);
-    } finally {
-      server.kill();
-      if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
-    }
+    const args = [mode, '--port', '0', '--hostname', '127.0.0.1'];
+    await withServer(bin(folder, 'next'), args, { cwd: folder, env, address }, (url) => checkThree(url, '.client', `next ${mode}`));
   }
 }
 
-/** Programs for Node out of bundlers, moved away. webpack and @vercel/nft copy wattn's files, Rollup does not. */
+/** A page with three vectors in paragraphs. */
+async function checkThree(url, last, what) {
+  const texts = await inPage(url, async (page) => {
+    await page.waitForSelector(last);
+    return page.locator('p').allTextContents();
+  });
+  if (texts.length !== 3) throw new Error(`${what}: found ${texts}`);
+  for (const text of texts) same(JSON.parse(text), vector, what);
+}
+
+/** Programs for Node out of bundlers, moved away. webpack and @vercel/nft copy wattn's files, Rollup and rolldown do not. */
 function serverBundlers() {
   const folder = install(packing, 'server-bundlers', { shared: 'moved', network: true });
   for (const program of ['main.js', 'main.cjs']) {
@@ -72,19 +62,21 @@ function serverBundlers() {
     run(process.execPath, ['trace.js', program, `nft-${extname(program).slice(1)}`], { cwd: folder });
   }
   run(bin(folder, 'rollup'), ['--config', '--failAfterWarnings'], { cwd: folder });
+  run(bin(folder, 'rolldown'), ['--config', 'rolldown.config.js'], { cwd: folder });
   const whole = ['webpack-js/main.cjs', 'webpack-cjs/main.cjs', 'nft-js/main.js', 'nft-cjs/main.cjs'];
-  const bare = ['rollup-es/main.mjs', 'rollup-cjs/main.cjs'];
+  const bare = ['rollup-es/main.mjs', 'rollup-cjs/main.cjs', 'rolldown-es/main.mjs', 'rolldown-cjs/main.cjs'];
   const away = moveAway(packing, folder, [...whole, ...bare]);
   for (const program of whole) same(away.run(program).output, away.expected, program);
   for (const program of bare) same(away.run(program, true).output, away.expected, program);
 }
 
-/** What Next's Docker recipe copies, with the project gone. webpack's needs serverExternalPackages, as Next leaves its .wasm files out. */
+/** What Next's Docker recipe copies, with the project gone. Next leaves webpack's .wasm files out: that one needs serverExternalPackages or outputFileTracingIncludes. */
 async function nextStandalone() {
   const folder = install(packing, 'next-standalone', { shared: 'moved', network: true });
-  const ways = { turbopack: [], 'turbopack-external': [], 'webpack-external': ['--webpack'] };
+  const ways = { turbopack: [], 'turbopack-external': [], webpack: ['--webpack'], 'webpack-external': ['--webpack'] };
   for (const [DIST, args] of Object.entries(ways)) {
-    const env = { ...process.env, NEXT_TELEMETRY_DISABLED: '1', DIST, EXTERNAL: DIST.endsWith('external') ? '1' : '' };
+    const own = { DIST, EXTERNAL: DIST.endsWith('external') ? '1' : '', INCLUDE: DIST === 'webpack' ? '1' : '' };
+    const env = { ...process.env, NEXT_TELEMETRY_DISABLED: '1', ...own };
     const said = run(bin(folder, 'next'), ['build', ...args], { cwd: folder, env });
     if (/warn/i.test(said)) throw new Error(`next build (${DIST}): ${said}`);
   }
@@ -92,13 +84,11 @@ async function nextStandalone() {
   for (const way of Object.keys(ways)) {
     const port = await freePort();
     const env = { ...process.env, PORT: String(port), HOSTNAME: '127.0.0.1' };
-    const server = spawn(process.execPath, ['server.js'], { cwd: join(away, way, 'standalone'), env, stdio: 'ignore' });
-    try {
-      same(JSON.parse(await firstResponse(server, `http://127.0.0.1:${port}/answers`)), JSON.parse(expected), way);
-    } finally {
-      server.kill();
-      if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
-    }
+    const address = `http://127.0.0.1:${port}/answers`;
+    const cwd = join(away, way, 'standalone');
+    await withServer(process.execPath, ['server.js'], { cwd, env, address }, async () => {
+      same(await (await fetch(address)).json(), JSON.parse(expected), way);
+    });
   }
 }
 
@@ -139,16 +129,6 @@ function workerd() {
   return `${(size / 1000).toFixed(0)} kB after gzip`;
 }
 
-/** The body of the first response of a server that starts. */
-async function firstResponse(server, url) {
-  while (server.exitCode === null) {
-    const response = await fetch(url).catch(() => undefined);
-    if (response) return response.text();
-    await setTimeout(50);
-  }
-  throw new Error(`the server ended with exit code ${server.exitCode}`);
-}
-
 /** A port that nobody listens on. */
 async function freePort() {
   const server = createServer().listen(0, '127.0.0.1');
@@ -169,29 +149,29 @@ const frameworkApp = (name, assets) =>
     run('npm', ['run', 'build'], { cwd: folder, env }); // with the Node in its dependencies
     const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
     const [, ...args] = scripts.start.split(' ');
-    const server = spawn(bin(folder, 'node'), args, { cwd: folder, env });
-    let said = '';
-    for (const stream of [server.stdout, server.stderr]) stream.on('data', (part) => (said += part));
-    const ended = once(server, 'exit').then(() => Promise.reject(new Error(`${name} ended: ${said}`)));
-    ended.catch(() => {}); // it ends below, too
-    const url = `http://127.0.0.1:${port}/`;
-    const isUp = async () => {
-      while (!(await fetch(url).then(() => true, () => false))) await setTimeout(50); // prettier-ignore
-    };
-    try {
-      await Promise.race([isUp(), ended]);
-      const texts = await inPage(url, async (page) => {
-        await page.waitForSelector('.client >> nth=1');
-        return page.locator('p').allTextContents();
-      });
-      if (texts.length !== 3) throw new Error(`${name}: found ${texts}`);
-      for (const text of texts) same(JSON.parse(text), vector, name);
-    } catch (error) {
-      throw new Error(`${error.message}; the server said ${said}`, { cause: error });
-    } finally {
-      server.kill();
-      if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
-    }
+    const address = `http://127.0.0.1:${port}/`;
+    await withServer(bin(folder, 'node'), args, { cwd: folder, env, address }, () => checkThree(address, '.client >> nth=1', name));
+  };
+
+/**
+ * A framework's server, whose output is moved away and the project deleted. program: in the output. isBare: it has wattn's code in its own, and wattn's files are put
+ * beside it; it runs with the Node of the project's dependencies.
+ */
+const movedServer = (name, program, isBare = false) =>
+  async function () {
+    const folder = install(packing, name, { shared: 'moved', network: true });
+    run('npm', ['run', 'build'], { cwd: folder });
+    if (isBare) cpSync(join(folder, 'node_modules/node/bin/node'), join(folder, dirname(program), 'node'));
+    const { away, expected, files } = moveAway(packing, folder, [program]);
+    const output = join(away, dirname(program));
+    if (isBare) cpSync(files, output, { recursive: true });
+    const port = String(await freePort());
+    const address = `http://127.0.0.1:${port}/answers`;
+    const env = { ...process.env, HOST: '127.0.0.1', PORT: port };
+    const node = isBare ? join(output, 'node') : process.execPath;
+    await withServer(node, [join(away, program)], { cwd: packing.work, env, address }, async () => {
+      same(await (await fetch(address)).json(), JSON.parse(expected), name);
+    });
   };
 
 function jestJsdom() {
@@ -246,6 +226,20 @@ function databases() {
   }
 }
 
+/** The protocol's own inspector, which checks what it gets against the schemas of the tools. */
+function inspect(folder, command) {
+  const ask = (...args) => {
+    const server = [process.execPath, command, 'mcp', 'notes'];
+    return JSON.parse(run(bin(folder, 'mcp-inspector'), ['--cli', ...server, '--method', ...args], { cwd: folder }));
+  };
+  const { tools } = ask('tools/list');
+  same(tools.map(({ name }) => name), ['search', 'embed', 'redact'], 'tools/list'); // prettier-ignore
+  const { structuredContent } = ask('tools/call', '--tool-name', 'search', '--tool-arg', 'query=when can I buy rolls');
+  same(structuredContent.hits[0].id, 'notes/bakery.md', 'search');
+  const { content, isError } = ask('tools/call', '--tool-name', 'search', '--tool-arg', 'top_k=5');
+  same([content[0].text, isError], ['search: query: expected a text, found undefined', true], 'search without a query');
+}
+
 /** `wattn serve` and `wattn mcp` with the clients that others wrote: for Node, and for Python where it has them (pip install openai). */
 async function serveClients() {
   const folder = install(packing, 'serve-clients', { network: true });
@@ -254,27 +248,18 @@ async function serveClients() {
   writeFileSync(join(folder, 'notes/bakery.md'), 'The bakery opens at seven.');
   writeFileSync(join(folder, 'notes/cats.txt'), 'Cats sleep most of the day.');
   const writer = join(root, 'tests/goldens/decoders/llama');
-  const servers = [[], ['--model', writer]].map((args) =>
-    spawn(process.execPath, [command, 'serve', '--port', '0', ...args], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] }),
+  inspect(folder, command);
+  const served = (args, use) =>
+    withServer(process.execPath, [command, 'serve', '--port', '0', ...args], { cwd: root, address: /"url":"([^"]*)"/ }, use);
+  const python = process.env.WATTN_PYTHON ?? 'python3';
+  const hasPython = spawnSync(python, ['-c', 'import openai']).status === 0;
+  return served([], (embeddings) =>
+    served(['--model', writer], (chats) => {
+      run(process.execPath, ['check.js', embeddings, chats, command], { cwd: folder });
+      if (hasPython) return run(python, ['check.py', embeddings, chats], { cwd: folder }).trim().replaceAll('\n', ', ');
+      return 'without Python: it has no openai (WATTN_PYTHON names another)';
+    }),
   );
-  try {
-    const addresses = [];
-    for (const server of servers) {
-      const ended = once(server, 'exit').then(() => Promise.reject(new Error('wattn serve ended')));
-      ended.catch(() => {}); // it ends below, too
-      const [line] = await Promise.race([once(server.stdout, 'data'), ended]);
-      addresses.push(JSON.parse(String(line)).url);
-    }
-    run(process.execPath, ['check.js', ...addresses, command], { cwd: folder });
-    const python = process.env.WATTN_PYTHON ?? 'python3';
-    if (spawnSync(python, ['-c', 'import openai']).status === 0) run(python, ['check.py', ...addresses], { cwd: folder });
-    else console.log('note: serve-clients without Python: it has no openai (WATTN_PYTHON names another)');
-  } finally {
-    for (const server of servers) {
-      server.kill();
-      if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
-    }
-  }
 }
 
 /** Runs package linters on the package. */
@@ -298,6 +283,8 @@ const fixtures = {
   sveltekit: frameworkApp('sveltekit', 'static'),
   nuxt: frameworkApp('nuxt', 'public'),
   astro: frameworkApp('astro', 'public'),
+  nitro: movedServer('nitro', '.output/server/index.mjs'),
+  'sveltekit-moved': movedServer('sveltekit-moved', 'build/index.js', true),
   workerd,
   'single-binary': singleBinary,
   jest: jestJsdom,

@@ -1,7 +1,8 @@
-// `wattn serve` with 64 clients on one core: 1,000 short requests of one text each, against the same server without batches (--max-batch-tokens 1).
+// `wattn serve` with 64 clients on one core: 1,000 requests of one text each, against the same server without batches (--max-batch-tokens 1), and
+// against transformers.js behind the same route (lib/rival_server.mjs), on onnxruntime-web and on native onnxruntime.
 // Servers run on core 0, in turns, the clients on the other ones. Requests per second by the clock and by the server's processor time, which other
 // work on the machine disturbs less; medians of the rounds. ROUNDS: 7 by default. REQUESTS: in place of 1,000.
-// MODELS: only those whose name contains it.
+// MODELS: only those whose name contains it. Without the checkpoint and its ONNX version (against_onnxruntime.mjs) the model in the package alone.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -9,11 +10,12 @@ import { Agent, request } from 'node:http';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { writeRecord } from './lib/record.mjs';
-import { checkpoint, median, root } from './lib/rival.mjs';
+import { checkpoint, kRival, median, prepare, root } from './lib/rival.mjs';
 
 const rounds = Number(process.env.ROUNDS ?? 7);
 const [kClients, kRequests] = [64, Number(process.env.REQUESTS ?? 1000)];
-const kText = (i) => `when can I buy fresh rolls in bakery number ${i}`;
+/** Of 15 and 5 tokens. */
+const kTexts = { question: (i) => `when can I buy fresh rolls in bakery number ${i}`, 'two words': (i) => `rolls ${i}` };
 const pinned = spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 
 /** Starts a server, and gives its address once it listens. */
@@ -26,24 +28,22 @@ async function start(args) {
     if (child.exitCode !== null) throw new Error(`${args} ended`);
     await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
   }
-  const agent = new Agent({ keepAlive: true, maxSockets: kClients });
   const end = async () => {
-    agent.destroy();
     child.kill();
     await once(child, 'exit');
   };
-  return { url: JSON.parse(said).url, agent, end, pid: child.pid };
+  return { url: JSON.parse(said).url, end, pid: child.pid };
 }
 
-function ask({ url, agent }, i) {
+function ask({ url }, agent, text) {
   return new Promise((resolve, reject) => {
-    const body = JSON.stringify({ input: kText(i), encoding_format: 'base64' });
+    const body = JSON.stringify({ input: text, encoding_format: 'base64' });
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
     const sent = request(`${url}/v1/embeddings`, { method: 'POST', agent, headers }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (part) => (text += part));
+      let said = '';
+      response.setEncoding('utf8').on('data', (part) => (said += part));
       response.on('end', () =>
-        response.statusCode === 200 ? resolve(JSON.parse(text).data[0].embedding) : reject(new Error(text)),
+        response.statusCode === 200 ? resolve(JSON.parse(said).data[0].embedding) : reject(new Error(said)),
       );
     });
     sent.on('error', reject).end(body);
@@ -57,7 +57,8 @@ function processorTime(pid) {
 }
 
 /** All requests, each client one at a time. */
-async function run(server) {
+async function run(server, textOf) {
+  const agent = new Agent({ keepAlive: true, maxSockets: kClients }); // of this round: a server ends connections that wait for the next one
   const vectors = [];
   let next = 0;
   const before = processorTime(server.pid);
@@ -66,49 +67,64 @@ async function run(server) {
     Array.from({ length: kClients }, async () => {
       while (next < kRequests) {
         const i = next++;
-        vectors[i] = await ask(server, i);
+        vectors[i] = await ask(server, agent, textOf(i));
       }
     }),
   );
   const seconds = (performance.now() - begin) / 1000;
+  agent.destroy();
   return { clock: kRequests / seconds, processor: kRequests / (processorTime(server.pid) - before), vectors };
 }
 
 const cli = join(root, 'dist/cli.js');
+const rival = join(root, 'bench/web/lib/rival_server.mjs');
 const kinds = [['model in the package, q8', []]];
 if (existsSync(checkpoint)) {
-  kinds.push(['MiniLM q8', ['--model', checkpoint, '--dtype', 'q8']], ['MiniLM f32', ['--model', checkpoint, '--dtype', 'f32']]);
+  prepare();
+  kinds.push(['MiniLM q8', ['--model', checkpoint, '--dtype', 'q8'], 'q8']);
+  kinds.push(['MiniLM f32', ['--model', checkpoint, '--dtype', 'f32'], 'fp32']);
 }
-const rows = [];
-for (const [name, args] of kinds.filter(([name]) => name.includes(process.env.MODELS ?? ''))) {
-  const own = ['serve', '--port', '0', '--threads', '1', ...args];
-  const servers = {
-    batches: await start([cli, ...own]),
-    single: await start([cli, ...own, '--max-batch-tokens', '1']),
-  };
+
+/** The rounds of all servers in turns: what each did by each measure. */
+async function compare(servers, textOf) {
   const speeds = {};
   let vectors;
   for (let round = -1; round < rounds; ++round) {
     for (const [kind, server] of Object.entries(servers)) {
-      const found = await run(server);
-      if (JSON.stringify((vectors ??= found.vectors)) !== JSON.stringify(found.vectors)) throw new Error('other bits');
+      const found = await run(server, textOf);
+      const isOwn = !kind.startsWith('transformers.js');
+      if (isOwn && JSON.stringify((vectors ??= found.vectors)) !== JSON.stringify(found.vectors)) throw new Error('other bits');
       if (round < 0) continue;
       for (const by of ['clock', 'processor']) (speeds[`${kind} ${by}`] ??= []).push(found[by]);
     }
   }
-  for (const server of Object.values(servers)) await server.end();
-  for (const by of ['processor', 'clock']) {
-    const of = (kind) => speeds[`${kind} ${by}`] && median(speeds[`${kind} ${by}`]);
-    const ratio = (kind) => (of(kind) ? (of('batches') / of(kind)).toFixed(2) : '');
-    rows.push({
-      case: `${name}, requests a second of ${by}${by === 'processor' ? ' time' : ''}`,
-      wattn: of('batches').toFixed(0),
-      'without batches': of('single').toFixed(0),
-      ratio: ratio('single'),
-      load: loadavg()[0].toFixed(1),
-      host: `node ${process.version}`,
-    });
-  }
+  return speeds;
 }
-console.table(rows.map(({ host: _host, ...row }) => row));
+
+const rows = [];
+for (const [name, args, dtype] of kinds.filter(([name]) => name.includes(process.env.MODELS ?? ''))) {
+  const own = [cli, 'serve', '--port', '0', '--threads', '1', ...args];
+  const servers = { wattn: await start(own), 'without batches': await start([...own, '--max-batch-tokens', '1']) };
+  for (const backend of dtype ? ['wasm', 'native'] : [])
+    servers[`transformers.js ${backend}`] = await start([rival, backend, dtype]);
+  for (const [text, textOf] of Object.entries(kTexts)) {
+    const speeds = await compare(servers, textOf);
+    for (const by of ['processor', 'clock']) {
+      const of = (kind) => median(speeds[`${kind} ${by}`]);
+      const ratio = (kind) => (servers[kind] ? `${of(kind).toFixed(0)} (${(of('wattn') / of(kind)).toFixed(2)})` : '');
+      rows.push({
+        case: `${name}, ${text}, a second of ${by}${by === 'processor' ? ' time' : ''}`,
+        wattn: of('wattn').toFixed(0),
+        'without batches': ratio('without batches'),
+        'transformers.js wasm': ratio('transformers.js wasm'),
+        'transformers.js native': ratio('transformers.js native'),
+        load: loadavg()[0].toFixed(1),
+        rival: kRival,
+        host: `node ${process.version}`,
+      });
+    }
+  }
+  for (const server of Object.values(servers)) await server.end();
+}
+console.table(rows.map(({ host: _host, rival: _rival, ...row }) => row));
 writeRecord('serve', rows);

@@ -1,8 +1,11 @@
 // Empty projects (tests/fixtures/consumers) outside the checkout with the packed tarball installed, and their pages in Chromium.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { basename, dirname, extname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
 import { capture, root, run } from './shell.mjs';
 
@@ -43,7 +46,8 @@ export function install({ work, tarball }, name, { shared, network = false, from
 
 /**
  * Moves what a project built for Node to another folder, and removes the project with its node_modules: so it is where it is deployed. programs: paths in
- * the project, each in a folder of its own, which is moved whole. expected: what main.js printed before. `run` starts one; copied: with wattn's files beside.
+ * the project, each in a folder of its own, which is moved whole. expected: what main.js printed before. files: a folder with
+ * wattn's. `run` starts a program; copied: with these beside.
  */
 export function moveAway({ work }, project, programs) {
   const expected = run(process.execPath, ['main.js'], { cwd: project });
@@ -57,6 +61,7 @@ export function moveAway({ work }, project, programs) {
   return {
     expected,
     away,
+    files,
     run(program, copied = false) {
       if (copied) cpSync(files, join(away, dirname(program)), { recursive: true });
       return capture(process.execPath, [join(away, program)], { cwd: work });
@@ -121,6 +126,39 @@ export const same = (found, expected, what) => {
   if (JSON.stringify(found) !== JSON.stringify(expected))
     throw new Error(`${what} and Node give different bits: ${JSON.stringify(found)}, not ${JSON.stringify(expected)}`);
 };
+
+/**
+ * Starts a server, calls `use` with its address, and ends it. address: an expression that finds it in what the server writes, or the address, which is asked until it
+ * answers.
+ */
+export async function withServer(program, args, { address, ...options }, use) {
+  const server = spawn(program, args, options);
+  let said = '';
+  let isOver = false;
+  const heard = new Promise((resolve) => {
+    for (const stream of [server.stdout, server.stderr])
+      stream.on('data', (part) => {
+        said += part;
+        const found = typeof address === 'string' ? undefined : address.exec(said);
+        if (found) resolve(found.slice(1).find((each) => each !== undefined));
+      });
+  });
+  const answers = async () => {
+    while (!isOver && !(await fetch(address).then(() => true, () => false))) await setTimeout(50); // prettier-ignore
+    return address;
+  };
+  const ended = once(server, 'exit').then(([code]) => Promise.reject(new Error(`it ended with ${code}`)));
+  ended.catch(() => {}); // it ends below, too
+  try {
+    return await use(await Promise.race([typeof address === 'string' ? answers() : heard, ended]));
+  } catch (error) {
+    throw new Error(`${error.message}; the server ${args.join(' ')} said: ${said}`, { cause: error });
+  } finally {
+    isOver = true;
+    server.kill();
+    if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
+  }
+}
 
 /** The page of a folder, which puts the vector of one text into `answer`. */
 export async function checkPage(folder, expected, policy) {
