@@ -249,16 +249,18 @@ async function serveClients() {
   writeFileSync(join(folder, 'notes/cats.txt'), 'Cats sleep most of the day.');
   const writer = join(root, 'tests/goldens/decoders/llama');
   inspect(folder, command);
-  const served = (args, use) =>
-    withServer(process.execPath, [command, 'serve', '--port', '0', ...args], { cwd: root, address: /"url":"([^"]*)"/ }, use);
+  const started = (args, use) =>
+    withServer(process.execPath, [command, ...args, '--port', '0'], { cwd: folder, address: /"url":"([^"]*)"/ }, use);
   const python = process.env.WATTN_PYTHON ?? 'python3';
   const hasPython = spawnSync(python, ['-c', 'import openai']).status === 0;
-  return served([], (embeddings) =>
-    served(['--model', writer], (chats) => {
-      run(process.execPath, ['check.js', embeddings, chats, command], { cwd: folder });
-      if (hasPython) return run(python, ['check.py', embeddings, chats], { cwd: folder }).trim().replaceAll('\n', ', ');
-      return 'without Python: it has no openai (WATTN_PYTHON names another)';
-    }),
+  return started(['serve'], (embeddings) =>
+    started(['serve', '--model', writer], (chats) =>
+      started(['mcp', 'notes', '--http'], (tools) => {
+        run(process.execPath, ['check.js', embeddings, chats, tools, command], { cwd: folder });
+        if (hasPython) return run(python, ['check.py', embeddings, chats], { cwd: folder }).trim().replaceAll('\n', ', ');
+        return 'without Python: it has no openai (WATTN_PYTHON names another)';
+      }),
+    ),
   );
 }
 

@@ -5,7 +5,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'wattn';
 import { cli } from './cli_support.js';
-import { endServers, folderOf } from './serve_support.js';
+import { endServers, folderOf, startServer } from './serve_support.js';
 import { tiny, until } from './support.js';
 
 afterAll(endServers);
@@ -156,4 +156,39 @@ it('stops a call that is cancelled, and ends while it works', async () => {
 it('refuses folders that are not there', async () => {
   const { code, errors } = await start(['nowhere']).end();
   expect([code, errors]).toEqual([2, 'wattn: cannot read nowhere: ENOENT\n']);
+});
+
+it('answers over HTTP, too, to those who may ask', async () => {
+  const folder = folderOf(new Map([['bakery.md', bytes('The bakery opens at seven.')]]), 'notes');
+  const server = await startServer([folder, '--http', '--model', tiny], { WATTN_API_KEY: 'secret' }, 'mcp');
+  expect(server.said).toEqual({ url: server.url, path: '/mcp' });
+  const headers = { authorization: 'Bearer secret', accept: 'application/json, text/event-stream' };
+  const post = (body: unknown, more = {}) => server.ask('/mcp', { body, headers: { ...headers, ...more } });
+  const ask = async (method: string, params?: object) => (await post({ jsonrpc: '2.0', id: 1, method, params })).json;
+  const begun = await ask('initialize', { protocolVersion: '2025-06-18' });
+  expect(begun).toMatchObject({ jsonrpc: '2.0', id: 1, result: { protocolVersion: '2025-06-18', serverInfo: { name: 'wattn' } } });
+  const noted = await post({ jsonrpc: '2.0', method: 'notifications/initialized' }, { 'mcp-protocol-version': '2025-06-18' });
+  expect([noted.status, noted.text]).toEqual([202, '']);
+  expect((await ask('tools/list')).result.tools.map(({ name }: any) => name)).toEqual(['search', 'embed', 'redact']);
+  // Clients that use the same id at the same time.
+  const all = await Promise.all(['a', 'b', 'c'].map((text) => ask('tools/call', { name: 'redact', arguments: { text } })));
+  expect(all.map(({ result }) => result.structuredContent.text)).toEqual(['a', 'b', 'c']);
+  const found = await ask('tools/call', { name: 'search', arguments: { query: 'bakery', mode: 'words' } });
+  expect(found.result.structuredContent.hits[0]).toMatchObject({ text: 'The bakery opens at seven.' });
+  expect((await ask('nothing')).error.code).toBe(-32601);
+  expect((await post([])).json).toMatchObject({ id: null, error: { code: -32600 } });
+  const broken = await server.ask('/mcp', { method: 'POST', body: bytes('{'), headers });
+  expect([broken.status, broken.json.error]).toEqual([400, expect.stringMatching(/^the body: expected JSON/)]);
+  const version = await post({ jsonrpc: '2.0', id: 1, method: 'ping' }, { 'mcp-protocol-version': '1999-01-01' });
+  expect([version.status, version.json.error]).toEqual([400, expect.stringMatching(/^MCP-Protocol-Version: expected one of/)]);
+  expect((await server.ask('/mcp', { headers })).status).toBe(405);
+  for (const wrong of [{ origin: 'https://evil.example' }, { host: 'evil.example' }])
+    expect((await post({ jsonrpc: '2.0', id: 1, method: 'ping' }, wrong)).status).toBe(403);
+  expect((await server.ask('/mcp', { body: {} })).status).toBe(401);
+  expect(await server.stop()).toBe(0);
+  expect(server.errors()).toBe('');
+});
+
+it('refuses options of HTTP without --http', async () => {
+  await expect(startServer([], {}, 'mcp')).rejects.toThrow(/2: wattn: --port: expected --http with it, found none/);
 });

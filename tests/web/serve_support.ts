@@ -68,9 +68,9 @@ export async function askAt(url: string, { method, headers = {}, body, signal, a
   return { status: response.statusCode as number, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
 }
 
-/** Starts `wattn serve` on a free port. */
-export async function startServer(args: string[], env: Record<string, string> = {}): Promise<Served> {
-  const child = spawn(process.execPath, [cli, 'serve', '--port', '0', ...args], { cwd: root, env: { ...process.env, ...env } });
+/** Starts `wattn serve` on a free port, or another command that listens. */
+export async function startServer(args: string[], env: Record<string, string> = {}, command = 'serve'): Promise<Served> {
+  const child = spawn(process.execPath, [cli, command, '--port', '0', ...args], { cwd: root, env: { ...process.env, ...env } });
   running.add(child);
   const ended = once(child, 'exit').then(([code, signal]) => (running.delete(child), (code ?? signal) as number | string));
   let [out, errors] = ['', ''];
@@ -79,7 +79,7 @@ export async function startServer(args: string[], env: Record<string, string> = 
   let code: number | string | undefined;
   void ended.then((how) => (code = how));
   await until(() => out.includes('\n') || code !== undefined);
-  if (code !== undefined) throw new Error(`wattn serve ended with ${code}: ${errors}`);
+  if (code !== undefined) throw new Error(`wattn ${command} ended with ${code}: ${errors}`);
   const said = JSON.parse(out);
   const ask = (path: string, asking?: Asking) => askAt(`${said.url}${path}`, asking);
   return {

@@ -78,7 +78,7 @@ export const kCommands: Record<string, Options> = {
       'cors allow-host',
     ),
   },
-  mcp: { ...kModel, ...kCompute, ...options('max-tokens ner labels', 'words') },
+  mcp: { ...kModel, ...kCompute, ...options('max-tokens ner labels host port api-key', 'words http', 'cors allow-host') },
 };
 
 const kModelHelp = `  --model MODEL         the model: a path (./dir, /dir), a URL, or a hub id (org/name, or a file of GGUF's:
@@ -392,12 +392,14 @@ ${kModelHelp}${kComputeHelp}  --task TASK           feature-extraction, sparse-e
   mcp: `Usage: wattn mcp [FOLDER..] [options]
 
 Speaks the Model Context Protocol over standard input and output, for editors and agents that start it. Tools: search (in the .txt, .md and .html files of the
-folders, as they are at each search), embed, redact. It ends with its input.
+folders, as they are at each search), embed, redact. It ends with its input, or, with --http, at Ctrl+C (SIGINT) or SIGTERM.
 
 ${kModelHelp}${kComputeHelp}  --max-tokens N        tokens of a part, in which texts are found (default 256, at most the model's own)
   --words               search by words alone: no model, and no tool embed
   --ner MODEL           redact also replaces names, which this GLiNER model finds (default: email addresses, phone and card numbers)
   --labels A,B,C        with --ner: the names to replace (default person,organization,location)
+  --http                listen instead, on http://127.0.0.1:8080/mcp; {"url": .., "path": ..} is written once it does (see wattn serve --help for
+                        --host, --port, --allow-host, --cors and --api-key)
 `,
 };
 

@@ -1,8 +1,9 @@
-// `wattn mcp`: tools of wattn for language models, over standard input and output. Loaded by itself when the command is used.
+// `wattn mcp`: tools of wattn for language models, over standard input and output or over HTTP. Loaded by itself when the command is used.
 import { readFileSync } from 'node:fs';
 import { computeOptions, count, flag, given, list, modelOf, text, type Values } from './args.js';
 import { readDocuments } from './files.js';
 import { linesOf, write } from './lines.js';
+import { listen, listenSettings } from './listen.js';
 import { readOptions, type Rules } from '../core/options.js';
 import { describe } from '../core/errors.js';
 import {
@@ -15,7 +16,9 @@ import {
   type IndexSearchOptions,
   type ZeroShotNerPipeline,
 } from '../entries/index.js';
-import { McpServer, type Tool } from '../serve/mcp.js';
+import { McpServer, mcpRoute, type Tool } from '../serve/mcp.js';
+import { Metrics } from '../serve/metrics.js';
+import type { ServerSettings } from '../serve/server.js';
 
 const kModes = ['hybrid', 'words', 'meaning'] as const;
 const kMostTexts = 256;
@@ -149,6 +152,9 @@ function redactTool(
 
 export async function mcp(values: Values, paths: string[]): Promise<void> {
   const wordsOnly = flag(values, 'words') ?? false;
+  const settings = flag(values, 'http') ? listenSettings(values) : undefined;
+  const alone = settings ? undefined : ['host', 'port', 'cors', 'allow-host', 'api-key'].find((name) => name in values);
+  if (alone !== undefined) throw new InputError(`--${alone}: expected --http with it, found none`);
   const nerModel = text(values, 'ner');
   const labels = list(values, 'labels') ?? ['person', 'organization', 'location'];
   let embedding: Promise<FeatureExtractionPipeline> | undefined;
@@ -166,12 +172,31 @@ export async function mcp(values: Values, paths: string[]): Promise<void> {
     redact: redactTool(folders, ner, nerModel === undefined ? [] : labels),
   };
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
-  const instructions = 'wattn runs on this machine: no text leaves it.';
+  const about = { version, instructions: 'wattn runs on this machine: no text leaves it.' };
+  const log = (line: string) => void process.stderr.write(`wattn: ${line}\n`);
+  const make = (send: (line: string) => void) => new McpServer(about, tools, send, log);
+  folders?.current().catch(() => {}); // while the client reads what there is; an error is that of the first search
+  await (settings ? overHttp(settings, make) : overLines(make));
+  process.exit(0);
+}
+
+type Make = (send: (line: string) => void) => McpServer;
+
+/** On /mcp, for clients that know its address. */
+const overHttp = (settings: ServerSettings, make: Make) =>
+  listen({
+    settings,
+    routes: { '/mcp': mcpRoute(() => make(() => {})) },
+    metrics: new Metrics(),
+    waiting: () => 0,
+    about: { path: '/mcp' },
+  });
+
+/** Over standard input and output, for a client that started it. */
+async function overLines(make: Make): Promise<void> {
   let written = Promise.resolve();
   const send = (line: string) => void (written = written.then(() => write(`${line}\n`)));
-  const log = (line: string) => void process.stderr.write(`wattn: ${line}\n`);
-  const server = new McpServer({ version, instructions }, tools, send, log);
-  folders?.current().catch(() => {}); // while the client reads what there is; an error is that of the first search
+  const server = make(send);
   const taken = new Set<Promise<void>>();
   for await (const lines of linesOf(process.stdin as AsyncIterable<Uint8Array>, 'standard input')) {
     for (const line of lines) {
@@ -182,5 +207,4 @@ export async function mcp(values: Values, paths: string[]): Promise<void> {
   server.end(); // the client has left
   await Promise.all(taken);
   await written;
-  process.exit(0);
 }

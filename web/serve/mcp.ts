@@ -1,7 +1,10 @@
-// The part of the Model Context Protocol that a server of tools needs: JSON-RPC, a message a line. The protocol's own SDK is three times as large as
-// all of the command; tools/check_fixtures.mjs lets its client speak with this.
+// The part of the Model Context Protocol that a server of tools needs: JSON-RPC, a message a line or a request of HTTP. The protocol's own SDK is three times
+// as large as all of the command; tools/check_fixtures.mjs lets its client speak with this.
 import { describe, WattnError } from '../core/errors.js';
 import { parseJson } from '../core/json.js';
+import { onAbort } from '../core/signal.js';
+import { HttpError } from './http_error.js';
+import type { Route } from './routes.js';
 
 /** Revisions of the protocol, newest first; for tools they differ in what a client may leave out. */
 const kRevisions = ['2025-06-18', '2025-03-26', '2024-11-05'];
@@ -42,20 +45,26 @@ export class McpServer {
     private readonly log: (line: string) => void,
   ) {}
 
-  /** Takes a line of input, and sends the answer, if it asks for one, when it is there. */
+  /** Takes a line of input, and sends the response, if there is one. */
   async take(line: string): Promise<void> {
     if (line.trim() === '') return;
+    const response = await this.respond(() => parseLine(line));
+    if (response) this.send(JSON.stringify(response));
+  }
+
+  /** The response to a message; undefined: it asks for none, or its call was cancelled. */
+  async respond(read: () => unknown): Promise<object | undefined> {
     let message: Message | undefined;
     try {
-      message = readMessage(line);
+      message = checkMessage(read());
       // A response, to which there was no request, or a notification.
-      if (message.id === undefined || message.method === undefined) return this.notice(message);
+      if (message.id === undefined || message.method === undefined) return void this.notice(message);
       const result = await this.answer(message.id, message.method, message.params ?? {});
-      if (result) this.send(JSON.stringify({ jsonrpc: '2.0', id: message.id, result }));
+      return result && { jsonrpc: '2.0', id: message.id, result };
     } catch (error) {
       if (!(error instanceof RpcError)) this.log(`an error of wattn itself: ${String((error as Error)?.message ?? error)}`);
       const { code, message: text } = error instanceof RpcError ? error : new RpcError(kCodes.internal, String(error));
-      this.send(JSON.stringify({ jsonrpc: '2.0', id: message?.id ?? null, error: { code, message: text } }));
+      return { jsonrpc: '2.0', id: message?.id ?? null, error: { code, message: text } };
     }
   }
 
@@ -113,13 +122,15 @@ export class McpServer {
   }
 }
 
-function readMessage(line: string): Message {
-  let message: Message | null;
+function parseLine(line: string): unknown {
   try {
-    message = parseJson(line) as Message | null;
+    return parseJson(line);
   } catch (error) {
     throw new RpcError(kCodes.parse, `expected a line of JSON, found ${(error as Error).message}`);
   }
+}
+
+function checkMessage(message: unknown): Message {
   if (typeof message !== 'object' || message === null || Array.isArray(message))
     throw new RpcError(kCodes.request, `expected a JSON-RPC message, found ${describe(message)}`);
   const { id, method, params } = message as Record<string, unknown>;
@@ -127,5 +138,23 @@ function readMessage(line: string): Message {
   const isWhole =
     isId && (method === undefined || typeof method === 'string') && (params === undefined || Object(params) === params);
   if (!isWhole) throw new RpcError(kCodes.request, 'expected a JSON-RPC message with an id, a method and an object of params');
-  return message;
+  return message as Message;
+}
+
+/** The protocol's Streamable HTTP, without sessions and events of the server's own: each message is a request, and its response JSON. */
+export function mcpRoute(make: () => McpServer): Route {
+  return {
+    method: 'POST',
+    dialect: 'tei',
+    check({ 'mcp-protocol-version': version }) {
+      if (version !== undefined && !kRevisions.includes(String(version)))
+        throw new HttpError(400, `MCP-Protocol-Version: expected one of ${kRevisions.join(', ')}, found '${String(version)}'`);
+    },
+    async run(body, signal) {
+      const server = make(); // of its own: ids are those of a client
+      const stop = onAbort(signal, () => server.end());
+      const response = await server.respond(() => body).finally(stop);
+      return response && JSON.stringify(response);
+    },
+  };
 }

@@ -1,4 +1,5 @@
 // What all routes share: how they are called, and how they read a request.
+import type { IncomingHttpHeaders } from 'node:http';
 import { readOptions, type Rules } from '../core/options.js';
 import { describe } from '../core/errors.js';
 import type { Answer } from './batches.js';
@@ -22,12 +23,14 @@ export interface RouteSettings {
   created: number;
 }
 
-/** The response of a route: JSON, or, given to `stream`, events until the promise ends. */
-export type Reply = string | { stream: (send: (event: string) => void) => Promise<void> };
+/** The response of a route: JSON, or, given to `stream`, events until the promise ends. undefined: it was taken, and there is nothing to say. */
+export type Reply = string | undefined | { stream: (send: (event: string) => void) => Promise<void> };
 
 export interface Route {
   method: 'GET' | 'POST';
   dialect: Dialect;
+  /** Throws if the head of a request is wrong. */
+  check?(headers: IncomingHttpHeaders): void;
   run(body: unknown, signal: AbortSignal): Promise<Reply> | Reply;
 }
 

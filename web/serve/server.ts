@@ -186,8 +186,10 @@ export class HttpServer {
   }
 
   private async answer(route: Route, request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
+    route.check?.(request.headers);
     const body = route.method === 'POST' ? await readJsonBody(request, this.settings.payload) : undefined;
     const reply = await route.run(body, signal);
+    if (reply === undefined) return void response.writeHead(202, { 'content-length': 0 }).end();
     if (typeof reply === 'string') return sendJson(response, 200, reply);
     await sendEvents(response, reply, route.dialect, (error) => this.tell(error));
   }
@@ -245,7 +247,7 @@ function sendJson(response: ServerResponse, status: number, body: string): void 
 /** Events as they come. An error before the first one has a status of its own; after it, it is an event. */
 async function sendEvents(
   response: ServerResponse,
-  { stream }: Exclude<Reply, string>,
+  { stream }: Exclude<Reply, string | undefined>,
   dialect: Dialect,
   tell: (error: unknown) => void,
 ): Promise<void> {
