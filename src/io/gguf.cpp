@@ -47,8 +47,7 @@ Result<TensorInfo> read_tensor(GgufReader& in, std::uint64_t alignment, std::str
     tensor.blocks = find_block_type(type);
     if (!tensor.blocks || !tensor.blocks->widen) {
       const std::string name = tensor.blocks ? std::string(tensor.blocks->name) : "ggml's type " + std::to_string(type);
-      return unsupported_error(where + "expected a type that is read, such as those of this model's file Q4_K_M or Q8_0, found " +
-                               name);
+      return unsupported_error(where + "expected a type that is read (take a Q4_K_M or Q8_0 file), found " + name);
     }
   }
   const std::int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();

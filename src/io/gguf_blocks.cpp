@@ -1,5 +1,7 @@
 #include "io/gguf_blocks.h"
 
+#include "io/gguf_widen.h"
+
 namespace wattn {
 namespace {
 
@@ -38,32 +40,6 @@ void widen_q5_0(const std::uint8_t* block, float* out) {
   }
 }
 
-// Eight groups of 32 with a 6-bit scale and minimum each, packed into 12 bytes. fifth: of Q5_K, 32 bytes with bit g of group g.
-void widen_k(const std::uint8_t* block, const std::uint8_t* fifth, float* out) {
-  const float scale = half_at(block), least = half_at(block + 2);
-  const std::uint8_t* packed = block + 4;
-  const std::uint8_t* nibbles = block + (fifth ? 48 : 16);
-  for (int group = 0; group < 8; ++group) {
-    int factor, minimum;
-    if (group < 4) {
-      factor = packed[group] & 63;
-      minimum = packed[group + 4] & 63;
-    } else {
-      factor = (packed[group + 4] & 15) | ((packed[group - 4] >> 6) << 4);
-      minimum = (packed[group + 4] >> 4) | ((packed[group] >> 6) << 4);
-    }
-    const float step = scale * static_cast<float>(factor), base = least * static_cast<float>(minimum);
-    const std::uint8_t* from = nibbles + group / 2 * 32;
-    for (int i = 0; i < 32; ++i) {
-      int code = from[i] >> (group % 2 * 4) & 15;
-      if (fifth) code |= (fifth[i] >> group & 1) << 4;
-      out[32 * group + i] = step * static_cast<float>(code) - base;
-    }
-  }
-}
-void widen_q4_k(const std::uint8_t* block, float* out) { widen_k(block, nullptr, out); }
-void widen_q5_k(const std::uint8_t* block, float* out) { widen_k(block, block + 16, out); }
-
 // Sixteen groups of 16 with an 8-bit scale each; the four low bits and the two high bits of a weight are stored separately.
 void widen_q6_k(const std::uint8_t* block, float* out) {
   const float scale = half_at(block + 208);
@@ -83,13 +59,17 @@ void widen_q6_k(const std::uint8_t* block, float* out) {
 }
 
 constexpr BlockType kCommon[] = {
-    {"Q4_0", 2, 32, 18, widen_q4_0},    {"Q5_0", 6, 32, 22, widen_q5_0},    {"Q8_0", 8, 32, 34, widen_q8_0},
-    {"Q4_K", 12, 256, 144, widen_q4_k}, {"Q5_K", 13, 256, 176, widen_q5_k}, {"Q6_K", 14, 256, 210, widen_q6_k},
-    {"W8", kW8, 64, 68, widen_w8},
+    {"Q4_0", 2, 32, 18, widen_q4_0},        {"Q5_0", 6, 32, 22, widen_q5_0},    {"Q8_0", 8, 32, 34, widen_q8_0},
+    {"Q4_K", 12, 256, 144, widen_k<false>}, {"Q6_K", 14, 256, 210, widen_q6_k}, {"W8", kW8, 64, 68, widen_w8},
 };
 
 }  // namespace
 
 std::span<const BlockType> block_types() { return kCommon; }
+
+void widen_blocks(const BlockType& type, const char* blocks, std::int64_t count, float* out) {
+  const auto* block = reinterpret_cast<const std::uint8_t*>(blocks);
+  for (std::int64_t i = 0; i < count; i += type.length, block += type.bytes) type.widen(block, out + i);
+}
 
 }  // namespace wattn

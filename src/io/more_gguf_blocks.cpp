@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "io/gguf_blocks.h"
+#include "io/gguf_widen.h"
 
 namespace wattn {
 namespace {
@@ -91,6 +92,7 @@ constexpr BlockType kMore[] = {
     {"Q5_1", 7, 32, 24, widen_q5_1},
     {"Q2_K", 10, 256, 84, widen_q2_k},
     {"Q3_K", 11, 256, 110, widen_q3_k},
+    {"Q5_K", 13, 256, 176, widen_k<true>},
     {"IQ4_NL", 20, 32, 18, widen_iq4_nl},
     {"IQ4_XS", 23, 256, 136, widen_iq4_xs},
     {"TQ1_0", 34, 256, 54, widen_tq1_0},

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "io/gguf_widen.h"
+
 namespace wattn {
 namespace {
 
@@ -16,11 +18,7 @@ bool is_integer(DType dtype) { return dtype == DType::kI8 || dtype == DType::kI3
 
 // Widens count elements at bytes (any alignment) to f32. f64 and large integers are rounded.
 void widen(const TensorInfo& tensor, const char* bytes, std::int64_t count, float* out) {
-  if (const BlockType* blocks = tensor.blocks) {
-    const auto* block = reinterpret_cast<const std::uint8_t*>(bytes);
-    for (std::int64_t i = 0; i < count; i += blocks->length, block += blocks->bytes) blocks->widen(block, out + i);
-    return;
-  }
+  if (tensor.blocks) return widen_blocks(*tensor.blocks, bytes, count, out);
   const DType dtype = tensor.dtype;
   const auto read = [&]<class T>(T, std::int64_t i) {
     T value;

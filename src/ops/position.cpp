@@ -72,7 +72,7 @@ Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, 
 
 namespace {
 
-void scale_rotary(const Rotary& rotary, std::int64_t positions, const RopeScaling& scaling) {
+[[gnu::noinline]] void scale_rotary(const Rotary& rotary, std::int64_t positions, const RopeScaling& scaling) {
   const auto factor = static_cast<float>(scaling.attention_factor);
   for (std::int64_t i = 0; factor != 1 && i < positions * rotary.half; ++i) {
     rotary.cos[i] *= factor;

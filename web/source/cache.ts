@@ -61,10 +61,8 @@ class CachedSource implements ModelSource {
     return this.source.place(file);
   }
 
-  async kept(): Promise<string[]> {
-    const folder = this.place('');
-    const keys = await this.store.keys().catch(() => []);
-    return keys.filter((key) => key.startsWith(folder)).map((key) => decodeURIComponent(key.slice(folder.length)));
+  kept(): Promise<string[]> {
+    return this.store.keys();
   }
 
   async size(file: string, signal: AbortSignalLike): Promise<number | undefined> {

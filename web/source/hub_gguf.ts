@@ -76,7 +76,11 @@ export async function ggufFileOf(
   const tags = tag === undefined ? kUsual : [tag];
   const isHub = !(env.localModelPath && env.allowLocalModels);
   const local = !isHub || options.local_files_only === true || !env.allowRemoteModels;
-  const kept = ((await source.kept?.()) ?? []).filter(isModel);
+  const folder = source.place('');
+  const kept = ((await source.kept?.().catch(() => [])) ?? [])
+    .filter((address) => address.startsWith(folder))
+    .map((address) => decodeURIComponent(address.slice(folder.length)))
+    .filter(isModel);
   const known = firstOf(local ? tags : tags.slice(0, 1), kept);
   if (known !== undefined) return known;
   let all: string[] | undefined;
@@ -98,7 +102,5 @@ export async function ggufFileOf(
   if (file !== undefined) throw new UnsupportedError(`${file}: expected types that are read, found ${tag}${loads}`);
   const part = all?.find((each) => kNoModel.test(each) && firstOf(tags, [each]) !== undefined);
   const found = part === undefined ? 'found none' : `found it only in parts (${part})`;
-  throw new ModelFormatError(
-    `model: expected a GGUF file ${tags.join(' or ')} in '${id}', ${found}; looked in ${source.place('')}${loads}`,
-  );
+  throw new ModelFormatError(`model: expected a GGUF file ${tags.join(' or ')} in '${id}', ${found}; looked in ${folder}${loads}`);
 }

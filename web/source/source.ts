@@ -32,7 +32,7 @@ export interface ModelSource {
   place(file: string): string;
   /** Where the repository of this id may be: on the same hub, or in a folder near this one. Absent: nowhere. */
   others?(id: string): ModelSource[];
-  /** The files that the cache may have. Absent: there is no cache. */
+  /** The addresses of files in the cache, of all models. Absent: there is no cache. */
   kept?(): Promise<string[]>;
   /** The loader accepted all files that it read. */
   accepted?(): Promise<void>;

@@ -51,9 +51,6 @@ class GgufTokenizer {
     return file_.number("tokenizer.ggml." + std::string(key)).value_or(fallback ? 1 : 0) != 0;
   }
 
-  // llama.cpp's spelling was another.
-  std::string_view separator() const { return token("separator").empty() ? token("seperator") : token("separator"); }
-
   void put_around(bool add_bos, bool add_eos, std::string& single, std::string& pair) const {
     const std::string_view bos = add_bos ? token("bos") : "", eos = add_eos ? token("eos") : "";
     single = text_template(bos, "$A", eos);
@@ -74,9 +71,9 @@ class GgufTokenizer {
     model.add_dummy_prefix = flag("add_space_prefix", true);
     model.remove_extra_whitespaces = flag("remove_extra_whitespaces", !is_llama);
     put_around(flag("add_bos_token", is_llama), flag("add_eos_token", !is_llama), model.single, model.pair);
-    // XLM-RoBERTa: a separator in place of the second beginning, and no types.
+    // XLM-RoBERTa: a separator in place of the second beginning, and no types. llama.cpp's spelling.
     if (!is_llama && flag("add_bos_token", false)) {
-      model.pair = model.single + " " + text_template(separator(), "$B", flag("add_eos_token", true) ? token("eos") : "");
+      model.pair = model.single + " " + text_template(token("seperator"), "$B", token("eos"));
     }
     return pieces_tokenizer_json(model);
   }

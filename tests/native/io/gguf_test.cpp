@@ -180,10 +180,9 @@ TEST(Gguf, TypesThatAreNotReadAreNamedWithAFileToTake) {
     unknown[at + 4 + 16] = static_cast<char>(number);
     const auto result = load_types(unknown, 4096, unknown.size()).result;
     EXPECT_EQ(result.error().code, ErrorCode::kUnsupported);
-    EXPECT_EQ(result.error().message,
-              "types.gguf: tensor 'q8_0.weight': expected a type that is read, such as those of this model's file Q4_K_M or Q8_0, "
-              "found " +
-                  std::string(name));
+    EXPECT_EQ(
+        result.error().message,
+        "types.gguf: tensor 'q8_0.weight': expected a type that is read (take a Q4_K_M or Q8_0 file), found " + std::string(name));
   }
 }
 
