@@ -26,19 +26,17 @@ void widen_w8(const std::uint8_t* block, float* out) {
 
 void widen_q8_0(const std::uint8_t* block, float* out) { widen_bytes(half_at(block), block + 2, 32, out); }
 
-void widen_q4_0(const std::uint8_t* block, float* out) {
-  const float scale = half_at(block);
-  for (int i = 0; i < 32; ++i) out[i] = scale * static_cast<float>(nibble(block + 2, i) - 8);
-}
-
-// The fifth bits of the codes are in 32 bits before the others.
-void widen_q5_0(const std::uint8_t* block, float* out) {
+// fifth: of Q5_0, the fifth bits of the codes, in 32 bits before the others.
+void widen_codes(const std::uint8_t* block, const std::uint8_t* fifth, float* out) {
   const float scale = half_at(block);
   for (int i = 0; i < 32; ++i) {
-    const int fifth = block[2 + i / 8] >> (i % 8) & 1;
-    out[i] = scale * static_cast<float>((nibble(block + 6, i) | fifth << 4) - 16);
+    int code = nibble(block + (fifth ? 6 : 2), i) - 8;
+    if (fifth) code += (fifth[i / 8] >> (i % 8) & 1) * 16 - 8;
+    out[i] = scale * static_cast<float>(code);
   }
 }
+void widen_q4_0(const std::uint8_t* block, float* out) { widen_codes(block, nullptr, out); }
+void widen_q5_0(const std::uint8_t* block, float* out) { widen_codes(block, block + 2, out); }
 
 // Sixteen groups of 16 with an 8-bit scale each; the four low bits and the two high bits of a weight are stored separately.
 void widen_q6_k(const std::uint8_t* block, float* out) {
