@@ -6,9 +6,8 @@
 namespace wattn {
 namespace {
 
-void parse_config(Fields& config, ModelConfig& out) {
+void read_granite(Fields& config, ModelConfig& out) {
   constexpr double kMost = 1e6;
-  config.expect("position_embedding_type", "rope");
   TransformerConfig& decoder = out.transformer;
   parse_llama(config, decoder, {.own = {"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"}});
   decoder.biases.qkv = decoder.biases.attention_output = config.boolean_or("attention_bias", false);
@@ -20,9 +19,14 @@ void parse_config(Fields& config, ModelConfig& out) {
   decoder.lm_head_scale = static_cast<float>(1 / config.number_or("logits_scaling", 1, kMost));
 }
 
+void parse_config(Fields& config, ModelConfig& out) {
+  config.expect("position_embedding_type", "rope");
+  read_granite(config, out);
+}
+
 // Its experts and its layers of Mamba are refused.
 void parse_hybrid(Fields& config, ModelConfig& out) {
-  parse_config(config, out);
+  read_granite(config, out);
   TransformerConfig& decoder = out.transformer;
   config.expect("num_local_experts", 0);
   decoder.intermediate_size = config.size("shared_intermediate_size", kMostFfn);
