@@ -87,7 +87,7 @@ export const leadsToFile = (literal: () => URL) => isThere(attempt(literal));
 export function ownFile(file: string, literal?: () => URL): URL {
   const url = literal && attempt(literal);
   if (isThere(url)) return url;
-  if (attempt(kBeside[file]!)) return new URL(file, import.meta.url);
+  if (attempt(kBeside[file]!)) return Reflect.construct(URL, [file, import.meta.url]) as URL; // in no form that webpack warns of
   const beside = folders();
   const places = [...beside, ...beside.flatMap(packages)].map((folder) => join(folder, file));
   const found = places.find((place) => existsSync(place));
