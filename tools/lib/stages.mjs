@@ -123,7 +123,7 @@ export function jest(folder, { name = kJestNames[folder], files = '', env = {} }
   };
 }
 
-/** What takes too long for every check: crashes and writers by the hundred, every call that fails, every byte that is damaged. */
+/** What takes too long for every check: crashes and writers by the hundred, every call that fails, every byte that is damaged, servers under attack. */
 export const scale = jest('web', {
   name: 'scale',
   files: '(search_(writers|crash|faults|damage)|(cache|cli|trainer)_faults|saved_files|serve_attacks)',
