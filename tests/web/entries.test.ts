@@ -5,7 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build as esbuild } from 'esbuild';
-import { env as inlineEnv, Index as InlineIndex, nn, pipeline as inlinePipeline } from 'wattn/inline';
+import {
+  AutoTokenizer as InlineTokenizer,
+  env as inlineEnv,
+  Index as InlineIndex,
+  nn,
+  pipeline as inlinePipeline,
+} from 'wattn/inline';
 import { Index, pipeline } from 'wattn';
 import { expectError, headFiles, root, tiny } from './support.js';
 
@@ -148,6 +154,18 @@ describe('wattn/inline', () => {
     simd.set(new TextEncoder().encode('0123456789abcdef'), Buffer.from(simd).indexOf(id));
     inlineEnv.wasm = { binary: simd.slice() };
     await expectError(vectors(inlinePipeline), 'StateError', /is from build 0123456789abcdef/);
+  });
+
+  it('trains a tokenizer with the bytes of the file that is not inside', async () => {
+    const train = (wasm?: { binary: Uint8Array }) =>
+      InlineTokenizer.train(['a b c'], { model: 'bpe', vocab_size: 30, ...(wasm && { wasm }) });
+    await expectError(
+      train(),
+      'UnsupportedError',
+      /wattn-tokenizer\.wasm is not inside; use the entry wattn, or pass its bytes or URL/,
+    );
+    const tokenizer = await train({ binary: new Uint8Array(readFileSync(join(root, 'dist/wattn-tokenizer.wasm'))) });
+    expect(tokenizer.encode('a b').length).toBeGreaterThan(0);
   });
 
   it('searches', async () => {
