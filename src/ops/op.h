@@ -31,8 +31,8 @@ enum class Op : std::uint8_t {
   kStore,      // x: cross keys and values of a source, into its slot
   kSoftcap,    // factor * tanh(x / factor)
   // Rare: in more_op_rows().
-  kWindows,  // rows of x around each token, side by side, zeros outside of its sequence; factor: how many
-  kExperts,  // the sum of the outputs of the experts that suit a token best; variant: Activation; weight: Experts
+  kWindows,           // rows of x around each token, side by side, zeros outside of its sequence; factor: how many
+  kExperts,           // the sum of the outputs of the experts that suit a token best; variant: Activation; weight: Experts
   kShortConvolution,  // of the columns B, C and x (ops/short_convolution.h); weight: Linear in f32, [width, kernel]
 };
 constexpr int kCommonOps = static_cast<int>(Op::kWindows);
