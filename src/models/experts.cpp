@@ -29,7 +29,7 @@ namespace {
 void add_gguf_slots(const TransformerConfig& config, const TransformerLayer& layer, std::size_t i, SlotList& list) {
   const std::int64_t hidden = config.hidden_size, ffn = config.intermediate_size, count = config.experts.count;
   list.linear(layer_name("blk.{}.ffn_gate_inp", i), layer.experts->router, 0, count, false);
-  const auto add = [&](const char* name, std::int64_t rows, std::int64_t width, std::vector<Linear> experts) {
+  const auto add = [&](const char* name, std::int64_t rows, std::int64_t width, const std::vector<Linear>& experts) {
     list.slots.push_back({layer_name(name, i), {count, rows, width}, true, [=](std::int64_t row, const float* values) {
                             set_weight_row(experts[static_cast<std::size_t>(row / rows)], row % rows, values);
                           }});
