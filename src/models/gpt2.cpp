@@ -1,17 +1,13 @@
 // GPT-2 (Radford et al. 2019); transformers/models/gpt2/modeling_gpt2.py (v5.23.0). Differences from Llama:
 // - learned positions, LayerNorm, biases everywhere, ungated feed-forward with the tanh form of GELU;
 // - one matrix for query, key and value; matrices are stored as [in, out] in safetensors (Conv1D).
-#include "models/arch.h"
-#include "models/config_fields.h"
+#include "models/gpt2.h"
 
 namespace wattn {
-namespace {
 
-void parse_config(Fields& config, ModelConfig& out) {
-  TransformerConfig& decoder = out.transformer;
+void read_gpt2(Fields& config, TransformerConfig& decoder) {
   reject_foreign(config);
   if (!config.boolean_or("scale_attn_weights", true)) decoder.query_pre_attn_scalar = 1;
-  decoder.scale_by_layer = config.boolean_or("scale_attn_by_inverse_layer_idx", false);
   read_sizes(config,
              {.hidden_size = "n_embd",
               .num_hidden_layers = "n_layer",
@@ -27,6 +23,13 @@ void parse_config(Fields& config, ModelConfig& out) {
   decoder.embeddings_norm = false;
   decoder.lm_head = true;
   decoder.tie_word_embeddings = config.boolean_or("tie_word_embeddings", true);
+}
+
+namespace {
+
+void parse_config(Fields& config, ModelConfig& out) {
+  read_gpt2(config, out.transformer);
+  out.transformer.scale_by_layer = config.boolean_or("scale_attn_by_inverse_layer_idx", false);
 }
 
 constexpr const char* kIgnored[] = {

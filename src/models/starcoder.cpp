@@ -2,33 +2,17 @@
 // transformers/models/gpt_bigcode/modeling_gpt_bigcode.py and starcoder2/modeling_starcoder2.py (v5.24.0).
 // - GPTBigCode: GPT-2 whose heads share one key and value, with matrices stored as [out, in];
 // - StarCoder 2: Llama with LayerNorm, biases everywhere and an ungated feed-forward.
+#include "models/gpt2.h"
 #include "models/llama.h"
 
 namespace wattn {
 namespace {
 
 void parse_gpt_bigcode(Fields& config, ModelConfig& out) {
-  TransformerConfig& decoder = out.transformer;
-  reject_foreign(config);
-  if (!config.boolean_or("scale_attn_weights", true)) decoder.query_pre_attn_scalar = 1;
-  read_sizes(config,
-             {.hidden_size = "n_embd",
-              .num_hidden_layers = "n_layer",
-              .num_attention_heads = "n_head",
-              .intermediate_size = nullptr,
-              .max_position_embeddings = "n_positions"},
-             decoder);
+  read_gpt2(config, out.transformer);
   // Without it the query, key and value of each head stand in turn.
   config.expect("multi_query", true);
-  decoder.num_key_value_heads = 1;
-  decoder.intermediate_size = config.size_or("n_inner", kMostFfn, 4 * decoder.hidden_size);
-  read_epsilon(config, "layer_norm_epsilon", 1e-5, decoder);
-  decoder.hidden_act = read_activation(config, "activation_function");
-  decoder.causal = config.boolean_or("is_causal", true);
-  decoder.norm_placement = NormPlacement::kPre;
-  decoder.embeddings_norm = false;
-  decoder.lm_head = true;
-  decoder.tie_word_embeddings = config.boolean_or("tie_word_embeddings", true);
+  out.transformer.num_key_value_heads = 1;
 }
 
 constexpr const char* kIgnored[] = {
