@@ -8,7 +8,7 @@
 namespace wattn {
 namespace {
 
-// layer_types, or full_attn_idxs in files of before it: the layers with attention.
+// Older files have full_attn_idxs, the numbers of the layers with attention, in place of layer_types.
 void read_layers(Fields& config, TransformerConfig& out) {
   auto& of = out.short_convolution;
   of.layers.assign(static_cast<std::size_t>(out.num_hidden_layers), false);
@@ -34,7 +34,7 @@ void read_layers(Fields& config, TransformerConfig& out) {
   });
 }
 
-// Lfm2MLP in Python: a part of intermediate_size, to the next multiple.
+// As Lfm2MLP in Python: two thirds of intermediate_size, rounded up to a multiple.
 void read_feed_forward(Fields& config, TransformerConfig& out) {
   if (config.has("block_ff_dim")) out.intermediate_size = config.size("block_ff_dim", kMostFfn);
   if (!config.ok() || !config.boolean_or("block_auto_adjust_ff_dim", true)) return;

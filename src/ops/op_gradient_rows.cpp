@@ -48,7 +48,7 @@ void add_to(const float* from, std::int64_t count, float* to) {
 // Whose numbers of dropout a saved state goes on with: a new name stands at the end.
 constexpr std::string_view kLoraPlaces[] = {"query_key_value", "attention_output", "up",          "down", "query_key",
                                             "cross_query",     "cross_key_value",  "cross_output"};
-// Of a layer that has them in place of attention, at whose places they are.
+// A layer with a short convolution has no attention: its matrices take those places.
 constexpr std::string_view kConvolutionPlaces[] = {"convolution_in", "convolution_out"};
 
 Dropout lora_dropout(const OpCall& call) {

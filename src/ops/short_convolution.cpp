@@ -5,7 +5,7 @@
 namespace wattn {
 namespace {
 
-// So many channels side by side, as the filter has them in memory: [ceil(width / 8)][kernel][8].
+// Channels that lie side by side in the memory of the filter: [ceil(width / 8)][kernel][8].
 constexpr std::int64_t kLanes = 8;
 
 // The channels of one panel.
@@ -36,7 +36,7 @@ class Channels {
   const float* b(std::int64_t token) const { return call_.x + token * 3 * width_; }
   const float* c(std::int64_t token) const { return b(token) + width_; }
   const float* x(std::int64_t token) const { return b(token) + 2 * width_; }
-  // sum: the convolution at a place, of rows of products, of which those from `begin` on exist.
+  // sum: the convolution at place `at`. product(row, channel) is asked for rows from `begin` on.
   template <class Product>
   void convolve(const Panel& panel, std::int64_t at, std::int64_t begin, const Product& product, float* sum) const {
     std::fill_n(sum, kLanes, 0.0f);
@@ -96,7 +96,7 @@ void short_convolution_backward(const OpCall& call, const ShortConvolutionGradie
   channels.each_panel([&](const Panel& panel) {
     float* const d_filter = gradient.d_filter ? static_cast<float*>(gradient.d_filter->weight) + panel.first * kernel : nullptr;
     const auto product = [&](std::int64_t token, std::int64_t j) { return channels.b(token)[j] * channels.x(token)[j]; };
-    // Of what the filter gives.
+    // The gradient of what the filter gives.
     const auto d_sum = [&](std::int64_t token, std::int64_t j) { return gradient.d_out[token * width + j] * channels.c(token)[j]; };
     float sum[kLanes];
     for (std::int64_t i = 0; i < batch.batch(); ++i) {

@@ -8,7 +8,7 @@
 namespace wattn {
 
 // call.x: [rows, 3 * width], the columns B, C and x; call.weight: the filter, a Linear in f32, [width, kernel]; out: [rows, width].
-// Sequences in slots go on after the products B * x that their slot has, and leave theirs there.
+// A sequence in a slot continues after the products B * x that the slot holds, and adds its own to them.
 void short_convolution(const OpCall& call);
 
 // Where the gradients go; null: not wanted.
