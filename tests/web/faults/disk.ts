@@ -1,6 +1,7 @@
 // A disk that forgets what was not synced. It follows a folder of the real file system: which content of each file was synced, and which names in
 // each folder. A sync of a file keeps its content, not its name; a sync of a folder keeps its names. Names change in order: after a loss of power
 // some of the last changes in a folder are missing, never one in the middle. Contents that were not synced may be anything.
+import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { calls, type Call } from './calls.js';
 
@@ -45,16 +46,24 @@ export class Disk {
     return bytes.subarray(0, at);
   }
 
+  private entryOf(path: string, found: Dirent): Entry {
+    const entry: Entry = { id: this.idOf(path), kind: found.isDirectory() ? 'folder' : found.isFile() ? 'file' : 'other' };
+    if (found.isSymbolicLink()) entry.target = this.fs.readlinkSync(path);
+    if (entry.kind === 'file' && !this.held.has(entry.id)) this.held.set(entry.id, this.fs.openSync(path, 'r'));
+    if (entry.kind === 'folder') this.look(path);
+    return entry;
+  }
+
   /** Takes the names of every folder as they are now. */
   look(path = this.folder): void {
     const names: Names = new Map();
     for (const found of this.fs.readdirSync(path, { withFileTypes: true })) {
-      const inside = join(path, found.name);
-      const entry: Entry = { id: this.idOf(inside), kind: found.isDirectory() ? 'folder' : found.isFile() ? 'file' : 'other' };
-      if (found.isSymbolicLink()) entry.target = this.fs.readlinkSync(inside);
-      names.set(found.name, entry);
-      if (entry.kind === 'file' && !this.held.has(entry.id)) this.held.set(entry.id, this.fs.openSync(inside, 'r'));
-      if (entry.kind === 'folder') this.look(inside);
+      try {
+        names.set(found.name, this.entryOf(join(path, found.name), found));
+      } catch (error) {
+        // A call under way has taken the name away since. Its own end is looked at.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      }
     }
     const id = this.idOf(path);
     const states = this.states.get(id) ?? [new Map<string, Entry>()];
