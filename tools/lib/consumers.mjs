@@ -56,7 +56,9 @@ export function moveAway({ work }, project, programs) {
   const files = join(work, 'wattn-files');
   cpSync(join(project, 'node_modules/wattn/dist'), files, { recursive: true, filter: (path) => path.endsWith('dist') || basename(path).startsWith('wattn-') }); // prettier-ignore
   const away = join(work, 'away', basename(project));
-  for (const program of programs) cpSync(join(project, dirname(program)), join(away, dirname(program)), { recursive: true });
+  // Links as they are: Next's lead to folders beside them.
+  const how = { recursive: true, verbatimSymlinks: true };
+  for (const program of programs) cpSync(join(project, dirname(program)), join(away, dirname(program)), how);
   rmSync(project, { recursive: true });
   return {
     expected,
