@@ -35,10 +35,13 @@ const beside = (files) => ({
     }
   },
 });
-/** wattn/inline reads its embedded files from one file beside the script, which all importers share. */
-const inlineFiles = beside({ 'inline_files.js': 'inline_files.js' });
+/** wattn/inline and wattn/inline-train read their embedded files from files beside the script, which all importers share. */
+const inlineFiles = beside({ 'inline_files.js': 'inline_files.js', 'inline_train_files.js': 'inline_train_files.js' });
 /** In Node with the scripts of Node's workers. */
-const inlineNodeFiles = beside({ 'inline_files.js': 'inline_files_node.js' });
+const inlineNodeFiles = beside({
+  'inline_files.js': 'inline_files_node.js',
+  'inline_train_files.js': 'inline_train_files_node.js',
+});
 /** The command uses the library beside it instead of a second copy. */
 const libraryBeside = beside({ 'entries/index.js': 'node.js', 'entries/train_entry.js': 'train_entry_node.js' });
 /** index passes on the exports of two files beside it (web/entries/page.ts, api.ts), and the entries for other libraries import index. */
@@ -154,6 +157,7 @@ const bundles = [
   { entries: { thread: 'thread' } },
   { entries: { tokenizer_entry: 'tokenizer_entry' }, split: true, plugins: [ownFiles('tokenizer')] },
   { entries: { inline: 'index' }, inline: true },
+  { entries: { inline_train: 'inline_train_entry' }, inline: true },
   {
     entries: {
       node: 'index',
@@ -173,7 +177,9 @@ const bundles = [
   { entries: { tokenizer_entry_node: 'tokenizer_entry' }, node: true, split: true, plugins: [ownFiles('tokenizer')] },
   { entries: { 'inline-worker': 'worker' }, node: true, inWorker: true, own: evaluated },
   { entries: { 'inline-thread': 'thread' }, node: true, own: evaluated },
+  { entries: { 'inline-train-worker': 'train_worker' }, node: true, inWorker: true, plugins: [ownFiles('full')], own: evaluated },
   { entries: { inline_node: 'index' }, node: true, inline: true },
+  { entries: { inline_train_node: 'inline_train_entry' }, node: true, inline: true },
   {
     ...edge,
     entries: {
@@ -312,17 +318,38 @@ function writeInlineFiles() {
     return all.sort((a, b) => a.length - b.length)[0].toString('base64');
   };
   const textOf = (file) => readFileSync(join(dist, file), 'utf8');
+  /** The text of a script that only another one needs. */
+  const taken = (file) => {
+    const text = textOf(file);
+    rmSync(join(dist, file));
+    return text;
+  };
+  const write = (file, text) => writeFileSync(join(dist, file), `${text};\n`);
   const scripts = { engine: textOf('worker.js'), thread: textOf('thread.js') };
-  const text = `export const models = '${packed('wattn-simd.wasm')}';
+  write(
+    'inline_files.js',
+    `export const models = '${packed('wattn-simd.wasm')}';
 export const nn = '${packed('wattn-nn.wasm')}';
 export const search = '${packed('wattn-search.wasm')}';
-export const scripts = ${JSON.stringify(scripts)};\n`;
-  writeFileSync(join(dist, 'inline_files.js'), text);
-  const own = { engine: textOf('inline-worker.js'), thread: textOf('inline-thread.js') };
-  for (const kind of ['worker', 'thread']) rmSync(join(dist, `inline-${kind}.js`));
-  const textForNode = `export { models, nn, search } from './inline_files.js';
-export const scripts = ${JSON.stringify(own)};\n`;
-  writeFileSync(join(dist, 'inline_files_node.js'), textForNode);
+export const scripts = ${JSON.stringify(scripts)}`,
+  );
+  const own = { engine: taken('inline-worker.js'), thread: taken('inline-thread.js') };
+  write(
+    'inline_files_node.js',
+    `export { models, nn, search } from './inline_files.js';
+export const scripts = ${JSON.stringify(own)}`,
+  );
+  write(
+    'inline_train_files.js',
+    `export const fullSimd = '${packed('wattn-full-simd.wasm')}';
+export const tokenizer = '${packed('wattn-tokenizer.wasm')}';
+export const script = ${JSON.stringify(textOf('train_worker.js'))}`,
+  );
+  write(
+    'inline_train_files_node.js',
+    `export { fullSimd, tokenizer } from './inline_train_files.js';
+export const script = ${JSON.stringify(taken('inline-train-worker.js'))}`,
+  );
 }
 
 /** tsc writes a file for each module to dist/types. Only those that the entries reach are kept. */
@@ -330,9 +357,16 @@ function emitTypes() {
   must(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.types.json'], { cwd: root });
   const types = join(dist, 'types');
   const kept = new Set(
-    ['index', 'tokenizer_entry', 'nn_entry', 'train_entry', 'ai_sdk_entry', 'langchain_entry', 'llamaindex_entry'].map((name) =>
-      join(types, 'entries', `${name}.d.ts`),
-    ),
+    [
+      'index',
+      'tokenizer_entry',
+      'nn_entry',
+      'train_entry',
+      'inline_train_entry',
+      'ai_sdk_entry',
+      'langchain_entry',
+      'llamaindex_entry',
+    ].map((name) => join(types, 'entries', `${name}.d.ts`)),
   );
   for (const file of kept) {
     const text = readFileSync(file, 'utf8');

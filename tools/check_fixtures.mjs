@@ -23,6 +23,7 @@ async function webpackPage() {
   await checkPage(join(folder, 'dist'), vector);
 }
 
+/** A page in one file, with wattn/inline-train. */
 async function rollupPage() {
   const folder = install(packing, 'rollup-page', { shared: 'inline-page', network: true });
   run(bin(folder, 'rollup'), ['main.js', '--dir', 'dist', '--plugin', 'node-resolve', '--failAfterWarnings'], { cwd: folder });

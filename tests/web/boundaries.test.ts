@@ -8,11 +8,13 @@ import { root, tiny, tinyFiles } from './support.js';
 const kEntries: Record<string, string> = {
   wattn: 'node.js',
   'wattn/inline': 'inline_node.js',
+  'wattn/inline-train': 'inline_train_node.js',
   'wattn/tokenizer': 'tokenizer_entry_node.js',
   'wattn, CommonJS': 'node.cjs',
   'wattn/train': 'train_entry_node.js',
   'wattn in a page': 'index.js',
   'wattn/inline in a page': 'inline.js',
+  'wattn/inline-train in a page': 'inline_train.js',
   'wattn/tokenizer in a page': 'tokenizer_entry.js',
   'wattn/train in a page': 'train_entry.js',
 };

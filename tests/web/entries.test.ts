@@ -13,7 +13,7 @@ import {
   pipeline as inlinePipeline,
 } from 'wattn/inline';
 import { Index, pipeline } from 'wattn';
-import { expectError, headFiles, root, tiny } from './support.js';
+import { expectError, goldens, headFiles, root, tiny } from './support.js';
 
 const texts = ['the river', 'a boat'];
 
@@ -35,6 +35,7 @@ describe('importing', () => {
     'langchain_entry',
     'llamaindex_entry',
     'inline',
+    'inline_train',
     'node',
     'nn_entry_node',
     'train_entry_node',
@@ -43,6 +44,7 @@ describe('importing', () => {
     'langchain_entry_node',
     'llamaindex_entry_node',
     'inline_node',
+    'inline_train_node',
   ];
 
   it('fetches, starts, defines and says nothing, as a server that renders pages wants it', () => {
@@ -162,7 +164,7 @@ describe('wattn/inline', () => {
     await expectError(
       train(),
       'UnsupportedError',
-      /wattn-tokenizer\.wasm is not inside; use the entry wattn, or pass its bytes or URL/,
+      /wattn-tokenizer\.wasm is not inside; use the entry wattn\/inline-train or wattn, or pass its bytes or URL/,
     );
     const tokenizer = await train({ binary: new Uint8Array(readFileSync(join(root, 'dist/wattn-tokenizer.wasm'))) });
     expect(tokenizer.encode('a b').length).toBeGreaterThan(0);
@@ -200,6 +202,47 @@ describe('wattn/inline', () => {
       process.stdout.write((await embed(['the river'])).dims + ' ' + hit.id + ' ' + hit.score.toFixed(1) + ' ' + helped.info().threads + ' ' + same);
       await Promise.all([helped.dispose(), beside.dispose()]);`;
     expect(node(folder, script)).toEqual({ status: 0, stdout: '1,32 a 1.0 2 true', stderr: '' });
+    rmSync(folder, { recursive: true });
+  });
+
+  it('trains models and tokenizers and runs rarer models with the files of wattn/inline-train, with the same bits', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'wattn-inline-'));
+    const own = [
+      'inline_train_node.js',
+      'inline_files.js',
+      'inline_files_node.js',
+      'inline_train_files.js',
+      'inline_train_files_node.js',
+    ];
+    for (const file of own) copyFileSync(join(root, 'dist', file), join(folder, file));
+    const rare = join(goldens, 'variants/decoders/lfm2');
+    const script = (entry: string, training: string) => `
+      import { AutoTokenizer, nn, pipeline } from ${JSON.stringify(entry)};
+      import { Trainer } from ${JSON.stringify(training)};
+      const tokenizer = await AutoTokenizer.train(['a b c', 'a b'], { model: 'bpe', vocab_size: 12 });
+      const rows = [{ anchor: 'the river', positive: 'a river' }, { anchor: 'a cold morning', positive: 'the morning' }];
+      const farther = ({ embeddings: [a, b] }) => nn.functional.mse_loss(a, b);
+      const vectors = [];
+      for (const options of [{}, { worker: true }, { loss: farther }]) {
+        const settings = { task: 'feature-extraction', method: 'full', epochs: 1, ...options };
+        const trainer = await Trainer.from_pretrained(${JSON.stringify(tiny)}, settings);
+        await trainer.fit(rows);
+        vectors.push((await trainer.predict('the river')).tolist());
+        await trainer.dispose();
+      }
+      const next = [];
+      for (const worker of [false, true]) {
+        const generate = await pipeline('text-generation', ${JSON.stringify(rare)}, { dtype: 'f32', worker });
+        next.push(await generate('the river', { max_new_tokens: 4 }));
+        await generate.dispose();
+      }
+      process.stdout.write(JSON.stringify([tokenizer.encode('a b'), vectors, next]));`;
+    const { stdout, ...rest } = node(folder, script('./inline_train_node.js', './inline_train_node.js'));
+    expect(rest).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toBe(node(root, script('wattn', 'wattn/train')).stdout);
+    const [, [here, beside, ownLoss]] = JSON.parse(stdout);
+    expect(beside).toEqual(here);
+    expect(ownLoss).not.toEqual(here);
     rmSync(folder, { recursive: true });
   });
 });

@@ -47,6 +47,7 @@ describe('the entries of one realm', () => {
     ['dist/node.js', 'dist/tokenizer_entry_node.js'],
     ['dist/tokenizer_entry_node.js', 'dist/node.js'],
     ['dist/node.js', 'dist/inline_node.js'],
+    ['dist/node.js', 'dist/inline_train_node.js'],
     ['dist/node.js', 'dist/node.cjs'],
     ['dist/index.js', 'dist/tokenizer_entry.js'],
   ];

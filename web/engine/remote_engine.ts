@@ -17,7 +17,7 @@ import type { AbortSignalLike } from '../core/types.js';
 import type { LoadOptions, MemoryInfo, ModelInfo } from './types.js';
 import type { ModelSpecifier, ProgressInfo } from '../source/types.js';
 import { ownFiles } from '../host/own_files.js';
-import { compileWasm, wasmIsGiven, wasmIsInside } from '../host/wasm_loader.js';
+import { compileWasm, fullWasm, wasmIsGiven, wasmIsInside } from '../host/wasm_loader.js';
 import type { WorkerHandle } from '../host/worker_port.js';
 import { workers } from '../host/workers.js';
 
@@ -132,7 +132,9 @@ async function toWorkerEnv(where: string): Promise<Partial<typeof env>> {
   const { fetch, wasm, jinja: _jinja, ...rest } = env;
   if (fetch) throw new InputError(`${where}: option 'worker': env.fetch is a function of this thread, which a worker cannot call`);
   const { url } = wasm;
-  if (wasmIsInside() && !wasmIsGiven()) return { ...rest, wasm: { module: (await compileWasm(false, ownFiles)).module } };
+  // One file, with all that is rare where it is inside too: a worker cannot ask for another.
+  if (wasmIsInside() && !wasmIsGiven())
+    return { ...rest, wasm: { module: (await compileWasm(false, fullWasm() ?? ownFiles)).module } };
   const absolute = url === undefined ? {} : { url: new URL(typeof url === 'string' ? url : url.href, platform.base()).href };
   return { ...rest, wasm: { ...wasm, ...absolute } };
 }

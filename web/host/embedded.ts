@@ -1,4 +1,4 @@
-// The .wasm files inside a script (wattn/inline). In bundles for the edge, embedded_edge.ts takes this file's place.
+// The .wasm files inside a script (wattn/inline, wattn/inline-train). In bundles for the edge, embedded_edge.ts takes this file's place.
 import { UnsupportedError } from '../core/errors.js';
 import { shared } from '../core/shared.js';
 import { models, nn, search } from './inline_files.js';
@@ -16,6 +16,6 @@ export function embedded(file: string): EmbeddedFile {
   const packed = packedOf(file);
   if (packed !== undefined) return { kind: 'simd', file, bytes: () => unpack(packed) };
   throw new UnsupportedError(
-    `wattn/inline: wattn-${file}.wasm is not inside; use the entry wattn, or pass its bytes or URL in the option 'wasm'`,
+    `wattn/inline: wattn-${file}.wasm is not inside; use the entry wattn/inline-train or wattn, or pass its bytes or URL in the option 'wasm'`,
   );
 }

@@ -11,15 +11,14 @@ declare const __WATTN_IN_WORKER__: boolean;
 
 // Bundlers recognise exactly this form, `new Worker(new URL(...))`, and include the files.
 function makeWorker(kind: WorkerKind): Worker {
-  if (__WATTN_INLINE__) return inlineWorker(kind);
+  if (__WATTN_INLINE__) return blobWorker(scripts[kind]);
   return kind === 'thread' || __WATTN_IN_WORKER__
     ? new Worker(new URL('./thread.js', import.meta.url), { type: 'module' })
     : new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
 }
 
-const inlineWorker = (kind: WorkerKind) => blobWorker(scripts[kind]);
-
-function blobWorker(script: string): Worker {
+/** A worker whose script is in this one. */
+export function blobWorker(script: string): Worker {
   const url = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
   const drop = () => URL.revokeObjectURL(url);
   try {

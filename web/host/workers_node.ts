@@ -20,12 +20,12 @@ export function ownWorker(file: string, literal: () => Worker): Worker {
 }
 
 /** A worker whose script is in this one, which may be in a single executable: no file is asked for. */
-const inlineWorker = (kind: WorkerKind) => Reflect.construct(Worker, [scripts[kind], { eval: true, execArgv: [] }]) as Worker;
+export const evaluatedWorker = (script: string) => Reflect.construct(Worker, [script, { eval: true, execArgv: [] }]) as Worker;
 
 // Options of the process, such as --input-type, must not apply to the worker. Bundlers include the files of this form.
 const makeWorker = (kind: WorkerKind) =>
   __WATTN_INLINE__
-    ? inlineWorker(kind)
+    ? evaluatedWorker(scripts[kind])
     : kind === 'thread' || __WATTN_IN_WORKER__
       ? ownWorker('wattn-thread.mjs', () => new Worker(new URL('./wattn-thread.mjs', import.meta.url), { execArgv: [] }))
       : ownWorker('wattn-worker.mjs', () => new Worker(new URL('./wattn-worker.mjs', import.meta.url), { execArgv: [] }));
