@@ -7,11 +7,11 @@ import { UnsupportedError } from '../core/errors.js';
 import type { EmbedOptions } from '../engine/types.js';
 import type { ModelSpecifier } from '../source/types.js';
 import type { FeatureExtractionPipeline } from '../tasks/embed_types.js';
-import type { GeneratedText, TextGenerationOptions, TextGenerationPipeline } from '../tasks/generation_types.js';
+import type { GeneratedText, TextGenerationOptions, TextGenerationPipeline } from '../generation/generation_types.js';
 import type { TextRankingOptions, TextRankingPipeline } from '../tasks/task_types.js';
 import type { ChatMessage } from '../tokenizer/types.js';
 import { TaskScope, throwIfAborted } from '../core/signal.js';
-import { endOf, untilStop } from '../tasks/stop_texts.js';
+import { endOf, untilStop } from '../generation/stop_texts.js';
 import { given, isPipeline, rowsOf, type Given } from './given_model.js';
 
 // The specification's types as far as wattn uses them, so that programs without the SDK need none of its packages.

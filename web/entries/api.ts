@@ -36,11 +36,11 @@ export {
   AutoModelForSeq2SeqLM,
   AutoModelForSequenceClassification,
   AutoModelForTokenClassification,
-} from '../tasks/model.js';
-export { AutoConfig } from '../tasks/auto_config.js';
-export { GenerationConfig, LogLevel } from '../tasks/generation_settings.js';
-export { DynamicCache } from '../tasks/dynamic_cache.js';
-export { BaseStreamer, TextStreamer, type StreamedTokenizer, type TextStreamerOptions } from '../tasks/streamers.js';
+} from '../automodel/model.js';
+export { AutoConfig } from '../automodel/auto_config.js';
+export { GenerationConfig, LogLevel } from '../generation/generation_settings.js';
+export { DynamicCache } from '../generation/dynamic_cache.js';
+export { BaseStreamer, TextStreamer, type StreamedTokenizer, type TextStreamerOptions } from '../generation/streamers.js';
 export {
   EosTokenCriteria,
   InterruptableStoppingCriteria,
@@ -48,11 +48,11 @@ export {
   StoppingCriteria,
   StoppingCriteriaList,
   type StoppingFunction,
-} from '../tasks/stopping_criteria.js';
-export { distill } from '../tasks/distill.js';
-export { evaluate } from '../tasks/evaluate.js';
-export { comparePacked, packModel, packTo } from '../tasks/pack.js';
-export { redact, restore } from '../tasks/redaction.js';
+} from '../generation/stopping_criteria.js';
+export { distill } from '../distill/distill.js';
+export { evaluate } from '../evaluate/evaluate.js';
+export { comparePacked, packModel, packTo } from '../pack/pack.js';
+export { redact, restore } from '../redact/redaction.js';
 export { save_adapter, type AdapterConfig, type AdapterLabels } from '../tasks/save_adapter.js';
 export { quantize_embeddings } from '../vectors/quantize.js';
 export { Index } from '../search/open.js';
@@ -65,12 +65,12 @@ export type * from '../vectors/types.js';
 export type * from '../vectors/classifier_types.js';
 export type * from '../vectors/clusters_types.js';
 export type * from '../tasks/embed_types.js';
-export type * from '../tasks/evaluate_types.js';
+export type * from '../evaluate/evaluate_types.js';
 export type * from '../tasks/task_types.js';
 export type * from '../tasks/retrieval_types.js';
-export type * from '../tasks/generation_types.js';
-export type * from '../tasks/causal_types.js';
-export type * from '../tasks/redact_types.js';
-export type * from '../tasks/pack_types.js';
+export type * from '../generation/generation_types.js';
+export type * from '../automodel/causal_types.js';
+export type * from '../redact/redact_types.js';
+export type * from '../pack/pack_types.js';
 export type * from '../search/types.js';
 export * from './nn_entry.js';

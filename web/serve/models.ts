@@ -1,6 +1,6 @@
 // The model that a server serves, with what it can be asked for.
 import { sigmoid } from '../core/scores.js';
-import { endOf, untilStop } from '../tasks/stop_texts.js';
+import { endOf, untilStop } from '../generation/stop_texts.js';
 import {
   AutoConfig,
   describeModel,

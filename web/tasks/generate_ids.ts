@@ -2,8 +2,8 @@
 import { StateError } from '../core/errors.js';
 import type { Task } from '../engine/task.js';
 import type { SeamSequence } from '../host/seam.js';
-import { readGenerateOptions } from './generation_config.js';
-import type { GenerateOptions } from './generation_types.js';
+import { readGenerateOptions } from '../generation/generation_config.js';
+import type { GenerateOptions } from '../generation/generation_types.js';
 import { generateAll } from './text_generation.js';
 
 export interface IdsOptions extends GenerateOptions {

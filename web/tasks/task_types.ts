@@ -9,7 +9,7 @@ import type {
   Text2TextGenerationPipeline,
   TextGenerationPipeline,
   TranslationPipeline,
-} from './generation_types.js';
+} from '../generation/generation_types.js';
 
 /** For each text, in input order: its number of tokens, whether it was truncated to them, and its share of unknown tokens. */
 interface TextFacts {

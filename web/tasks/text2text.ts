@@ -2,15 +2,15 @@
 // why they ended.
 import { withFacts } from '../core/facts.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
-import { kGenerateRules, readGenerateOptions } from './generation_config.js';
-import type { GenerateOptions, Text2Text, TranslationOptions } from './generation_types.js';
+import { kGenerateRules, readGenerateOptions } from '../generation/generation_config.js';
+import type { GenerateOptions, Text2Text, TranslationOptions } from '../generation/generation_types.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import { readTexts } from '../core/texts.js';
 import { readFields, specialToken } from '../source/model_files.js';
-import { readConfig } from './labels.js';
+import { readConfig } from '../engine/labels.js';
 import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
 import { generateAll, stream, textOf } from './text_generation.js';
-import { kWatchRules, TokenWatch } from './token_watch.js';
+import { kWatchRules, TokenWatch } from '../generation/token_watch.js';
 import type { Facts } from './predict.js';
 
 const kRules: Rules = {

@@ -4,7 +4,7 @@ import { ModelFormatError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import type { ClassificationFunction, TextClassificationOptions } from './task_types.js';
 import type { LabelScore } from '../vectors/types.js';
-import { readConfig, readLabels, type Config } from './labels.js';
+import { readConfig, readLabels, type Config } from '../engine/labels.js';
 import { factsOf, judgedWindow, predict, toInput, type Facts, type Input } from './predict.js';
 import { sigmoid, softmax, topIndices } from '../core/scores.js';
 import type { AnyEngine } from '../engine/engine.js';

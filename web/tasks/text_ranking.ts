@@ -4,7 +4,7 @@ import type { Rules } from '../core/options.js';
 import { readTexts } from '../core/texts.js';
 import type { RankedDocument } from './retrieval_types.js';
 import type { ClassificationFunction, TextRankingOptions } from './task_types.js';
-import { readConfig, type Config } from './labels.js';
+import { readConfig, type Config } from '../engine/labels.js';
 import { factsOf, judgedWindow, predict, type Facts, type Input } from './predict.js';
 import { takeOptions, takeTopK, toSeamOptions, type Task, type TextOptions } from '../engine/task.js';
 import { readFields } from '../source/model_files.js';

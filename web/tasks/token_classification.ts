@@ -7,7 +7,7 @@ import { readTexts } from '../core/texts.js';
 import type { AggregationStrategy, Entity, EntityGroup, TokenClassificationOptions } from './task_types.js';
 import { aggregate, mergeOverlapping, type ScoredToken, type Words } from './entities.js';
 import { readJson, specialToken } from '../source/model_files.js';
-import { readConfig, readLabels } from './labels.js';
+import { readConfig, readLabels } from '../engine/labels.js';
 import { factsOf, predict, type Facts, type Window } from './predict.js';
 import { softmax } from '../core/scores.js';
 import { takeOptions, toSeamOptions, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';

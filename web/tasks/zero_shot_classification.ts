@@ -4,7 +4,7 @@ import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { readTexts } from '../core/texts.js';
 import type { ZeroShotOptions, ZeroShotResult } from './task_types.js';
-import { readConfig, takeLabels, type Config } from './labels.js';
+import { readConfig, takeLabels, type Config } from '../engine/labels.js';
 import { factsOf, predict, wasTruncated, type Window } from './predict.js';
 import { softmax, topIndices } from '../core/scores.js';
 import { takeOptions, toSeamOptions, type Task, type TextOptions } from '../engine/task.js';

@@ -4,7 +4,7 @@ import { readTexts, joinTexts } from '../core/texts.js';
 import { jobPace, runJob } from '../engine/job.js';
 import type { Task } from '../engine/task.js';
 import type { NerEntity, ZeroShotNerOptions } from './task_types.js';
-import { takeLabels } from './labels.js';
+import { takeLabels } from '../engine/labels.js';
 import { jobEnd } from './predict.js';
 
 const kRules: Rules = { adapter: 'any', threshold: '[0,1]', flat_ner: 'boolean', multi_label: 'boolean', signal: 'signal' };

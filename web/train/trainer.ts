@@ -15,7 +15,7 @@ import type { NamedBytes } from '../source/model_files.js';
 import type { ModelSpecifier } from '../source/types.js';
 import type { HeadKind } from '../host/seam.js';
 import { fullFiles } from '../host/wasm_files.js';
-import { readConfig, readLabels } from '../tasks/labels.js';
+import { readConfig, readLabels } from '../engine/labels.js';
 import { embed } from '../tasks/pipeline.js';
 import { loadTask } from '../tasks/tasks.js';
 import { Classifier } from '../vectors/classifier.js';

@@ -1,4 +1,4 @@
-import type { DistilledPipeline, DistillOptions, FeatureExtractionPipeline } from './embed_types.js';
+import type { DistilledPipeline, DistillOptions, FeatureExtractionPipeline } from '../tasks/embed_types.js';
 
 /**
  * Makes static embeddings from a loaded encoder, by model2vec's recipe: each token of the vocabulary runs through the encoder, the vectors

@@ -1,5 +1,5 @@
 // evaluate(): how good a model is on a data set. The code is loaded when it is first used.
-import type { FeatureExtractionPipeline } from './embed_types.js';
+import type { FeatureExtractionPipeline } from '../tasks/embed_types.js';
 import type {
   ClassificationMeasures,
   ClassificationOptions,
@@ -13,7 +13,7 @@ import type {
   StsMeasures,
   StsOptions,
 } from './evaluate_types.js';
-import type { TextClassificationPipeline } from './task_types.js';
+import type { TextClassificationPipeline } from '../tasks/task_types.js';
 
 /**
  * Scores a model on a data set.

@@ -5,7 +5,7 @@ import type { openModel } from '../source/model_source.js';
 import type { openModelFiles, openWeightFile, streamWeights } from '../source/weight_files.js';
 import type { AutoTokenizer } from '../tokenizer/tokenizer.js';
 import type { NamedBytes } from '../source/model_files.js';
-import type { pipeline } from './pipeline.js';
+import type { pipeline } from '../tasks/pipeline.js';
 
 export interface PackParts {
   openGguf: typeof openGguf;

@@ -11,10 +11,10 @@ import type { HeadKind } from '../host/seam.js';
 import { readJson } from '../source/model_files.js';
 import type { ModelSpecifier } from '../source/types.js';
 import type { CausalForwardOptions, CausalModel, Seq2SeqModel } from './causal_types.js';
-import type { Model } from './embed_types.js';
-import type { ModelGenerateOptions } from './generation_types.js';
-import { readConfig } from './labels.js';
-import { Layout, packRuns, type Result, type Run, type RunOptions } from './forward.js';
+import type { Model } from '../tasks/embed_types.js';
+import type { ModelGenerateOptions } from '../generation/generation_types.js';
+import { readConfig } from '../engine/labels.js';
+import { Layout, packRuns, type Result, type Run, type RunOptions } from '../tasks/forward.js';
 
 /** One label's logits, [batch, seq], from [batch, seq, labels]. */
 function column({ data, dims: [batch = 0, seq = 0, labels = 0] }: Tensor<'float32'>, label: number): Tensor<'float32'> {

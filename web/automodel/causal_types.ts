@@ -1,6 +1,6 @@
 // Public types of AutoModelForCausalLM and AutoModelForSeq2SeqLM.
 import type { Tensor } from '../core/tensor.js';
-import type { Generates } from './generation_types.js';
+import type { Generates } from '../generation/generation_types.js';
 import type { ForwardOptions, Loaded, LogitLens, ModelInputs, ModelOutput, OutputWith } from '../engine/types.js';
 
 /** `patch` also accepts `'final_norm.output'`. */

@@ -13,7 +13,7 @@ import { openModelFiles, openWeightFile, streamWeights } from '../source/weight_
 import { AutoTokenizer } from '../tokenizer/tokenizer.js';
 import type { PackParts } from './pack_parts.js';
 import type { Comparison, PackOptions, PackReport, ScoredPair } from './pack_types.js';
-import { pipeline } from './pipeline.js';
+import { pipeline } from '../tasks/pipeline.js';
 
 /** What only this call of the full WebAssembly has. */
 type BlocksHandle = SeamModel & { blocks_of(names: readonly string[]): Answer & { blocks: Uint8Array } };

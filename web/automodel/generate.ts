@@ -7,12 +7,12 @@ import { toInputs } from '../engine/model_inputs.js';
 import type { ModelInputs } from '../engine/types.js';
 import type { SeamSequence } from '../host/seam.js';
 import { readJson } from '../source/model_files.js';
-import { DynamicCache } from './dynamic_cache.js';
-import { idsOf } from './forward.js';
-import { kGenerateRules, readGenerateOptions } from './generation_config.js';
-import type { GeneratedIds, ModelGenerateOptions } from './generation_types.js';
-import { readConfig } from './labels.js';
-import { kWatchRules, TokenWatch } from './token_watch.js';
+import { DynamicCache } from '../generation/dynamic_cache.js';
+import { idsOf } from '../tasks/forward.js';
+import { kGenerateRules, readGenerateOptions } from '../generation/generation_config.js';
+import type { GeneratedIds, ModelGenerateOptions } from '../generation/generation_types.js';
+import { readConfig } from '../engine/labels.js';
+import { kWatchRules, TokenWatch } from '../generation/token_watch.js';
 
 const { callback: _, ...kListeners } = kWatchRules;
 const kRules: Rules = {

@@ -2,7 +2,7 @@
 import { describe, InputError, ModelFormatError } from '../core/errors.js';
 import { readTexts } from '../core/texts.js';
 import { readFields } from '../source/model_files.js';
-import type { TaskEngine } from '../engine/task.js';
+import type { TaskEngine } from './task.js';
 
 export interface Config {
   id2label?: Record<string, string> | null;

@@ -10,7 +10,7 @@ import { Classifier } from '../vectors/classifier.js';
 import { k_means } from '../vectors/clusters.js';
 import { clusterMeasures, kRanked, labelMeasures, pearson, rankingMeasures, spearman } from '../vectors/measures.js';
 import { best, dot, toUnit, toVectors } from '../vectors/similarity.js';
-import type { FeatureExtractionPipeline } from './embed_types.js';
+import type { FeatureExtractionPipeline } from '../tasks/embed_types.js';
 import type {
   ClassificationOptions,
   ClusteringOptions,
@@ -21,7 +21,7 @@ import type {
   ScoredSentences,
   StsOptions,
 } from './evaluate_types.js';
-import type { TextClassificationPipeline } from './task_types.js';
+import type { TextClassificationPipeline } from '../tasks/task_types.js';
 
 /** Texts of one call. */
 const kPortion = 256;

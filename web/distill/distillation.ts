@@ -11,9 +11,9 @@ import { withVocabulary } from '../source/gguf_header.js';
 import { readJson, specialToken } from '../source/model_files.js';
 import { principalComponents } from '../vectors/pca.js';
 import { distilTokenizer, type DistilledTokenizer } from './distill_tokenizer.js';
-import type { DistilledPipeline, DistillOptions, DistillProgress, FeatureExtractionPipeline } from './embed_types.js';
-import type { Result, Run, RunOptions } from './forward.js';
-import { pipeline } from './pipeline.js';
+import type { DistilledPipeline, DistillOptions, DistillProgress, FeatureExtractionPipeline } from '../tasks/embed_types.js';
+import type { Result, Run, RunOptions } from '../tasks/forward.js';
+import { pipeline } from '../tasks/pipeline.js';
 
 const kRules: Rules = {
   pca_dims: 'any',

@@ -1,6 +1,6 @@
 // Public types of redact and restore.
 import type { TaskTextOptions } from '../engine/types.js';
-import type { TokenClassificationPipeline, ZeroShotNerPipeline } from './task_types.js';
+import type { TokenClassificationPipeline, ZeroShotNerPipeline } from '../tasks/task_types.js';
 
 /** A model that finds entities; `null`: only patterns find anything. */
 export type EntityFinder = ZeroShotNerPipeline | TokenClassificationPipeline | null;

@@ -6,7 +6,7 @@ import { asModel, kForwardRules, toHeadMask, toInputs, type Inputs } from '../en
 import { gatherPatches, toPatches } from '../engine/model_rows.js';
 import { readOptions, type Rules } from '../core/options.js';
 import type { ModelInfo, ModelInputs } from '../engine/types.js';
-import { idsOf, Layout, packRuns, type Result, type RunOptions } from './forward.js';
+import { idsOf, Layout, packRuns, type Result, type RunOptions } from '../tasks/forward.js';
 
 const kRules: Rules = { ...kForwardRules, decoder_head_mask: 'any', cross_attn_head_mask: 'any' };
 

@@ -5,7 +5,7 @@ import type { GenerateOptions } from './generation_types.js';
 import type { SeamGenerateOptions } from '../host/seam.js';
 import type { Rules } from '../core/options.js';
 import { readJson } from '../source/model_files.js';
-import { readConfig } from './labels.js';
+import { readConfig } from '../engine/labels.js';
 import type { TaskEngine } from '../engine/task.js';
 
 export const kGenerateRules: Rules = {
