@@ -454,7 +454,7 @@ copyUnshared('wattn-nn.wasm');
 writeFileSync(join(dist, 'wattn-search.wasm'), builtWasm('wattn-search.wasm'));
 await bundle(memoryFlags).catch(() => process.exit(1)); // esbuild has said why
 writeInlineFiles();
-emitTypes();
+if (process.env.WATTN_TYPES !== 'none') emitTypes(); // tools/mutate.mjs asks the type checker itself
 if (!process.env.FAST)
   console.log(
     `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm', 'wattn-nn.wasm', 'wattn-search.wasm', 'wattn-full-simd.wasm', 'wattn-full-relaxed.wasm'].map(brotliSize).join(', ')}`,

@@ -89,6 +89,7 @@ describe('redact', () => {
     expect((await find('Washington', [2, 4], [7, 9])).text).toBe('[PERSON_1]');
     expect((await find('cafe\u0301 au lait', [0, 4])).text).toBe('[PERSON_1] au lait');
     expect((await find('a \u{1f600} b', [3, 4])).text).toBe('a [PERSON_1] b');
+    expect((await find('\u{1f600} b', [1, 2])).text).toBe('[PERSON_1] b');
     expect((await find('a Bo b', [1, 5])).text).toBe('a [PERSON_1] b');
     expect((await find('a  b', [1, 3])).text).toBe('a  b');
     // Scripts without spaces are not extended: the rest of the sentence would go too.

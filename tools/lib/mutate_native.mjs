@@ -1,0 +1,120 @@
+// What tools/mutate.mjs does with src: changes by patterns, and the native tests in a build of their own.
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { filesOf } from './mutants.mjs';
+import { capture, must, root, which } from './shell.mjs';
+
+/** Room: the test programs that could notice a change of it, the likeliest first. */
+export const kTests = {
+  core: ['core', 'io', 'tokenizer', 'models', 'tasks'],
+  io: ['io', 'models', 'engine', 'tasks'],
+  tokenizer: ['tokenizer', 'engine', 'tasks'],
+  kernels: ['kernels', 'ops', 'nn', 'tasks'],
+  search: ['search'],
+  plan: ['plan', 'models', 'pass', 'tasks'],
+  pass: ['pass', 'models', 'tasks'],
+  nn: ['nn'],
+  learn: ['learn', 'nn', 'models', 'tasks'],
+  ops: ['ops', 'models', 'tasks', 'nn', 'generation', 'learn'],
+  generation: ['generation', 'tasks', 'nn'],
+  models: ['models', 'engine', 'tasks'],
+  engine: ['engine', 'tasks', 'models'],
+  tasks: ['tasks', 'engine', 'models'],
+};
+
+const home = join(root, 'build/mutants');
+const tree = join(home, 'tree');
+const build = join(home, 'build');
+
+/** A pattern (its first group is replaced) and what may stand in its place. clang-format puts spaces around binary operators only. */
+const kChanges = [
+  { pattern: /(?<= )([-+*/])(?= )/g, to: { '+': ['-'], '-': ['+'], '*': ['/'], '/': ['*'] } },
+  { pattern: /(?<= )([-+*/]=)(?= )/g, to: { '+=': ['-='], '-=': ['+='], '*=': ['/='], '/=': ['*='] } },
+  {
+    pattern: /(?<= )(<=|>=|==|!=|<|>)(?=[ \n])/g,
+    to: { '<': ['<=', '>'], '<=': ['<', '>'], '>': ['>=', '<'], '>=': ['>', '<'], '==': ['!='], '!=': ['=='] },
+  },
+  { pattern: /(?<= )(&&|\|\|)(?=[ \n])/g, to: { '&&': ['||'], '||': ['&&'] } },
+  { pattern: /\b(true|false)\b/g, to: { true: ['false'], false: ['true'] } },
+  { pattern: /(\+\+|--)(?=\w)|(?<=\w)(\+\+|--)/g, to: { '++': ['--'], '--': ['++'] } },
+  { pattern: /(?<![\w.'])(\d+(?:\.\d+)?(?:e[-+]?\d+)?f?)(?![\w.'])/g, to: otherNumbers },
+  { pattern: /^ *(continue|break);/gm, to: { continue: [''], break: [''] } },
+  { pattern: /\breturn ((?!\{\}|true\b|false\b|std::move\(error)[^;{}]+);/g, to: () => ['{}'] },
+];
+
+function otherNumbers(text) {
+  const suffix = text.endsWith('f') ? 'f' : '';
+  const value = Number(text.replace(/f$/, ''));
+  if (/[.e]/.test(text)) return [`-${text}`, `${(value + 1).toFixed(6)}${suffix}`];
+  return value === 0 ? ['1'] : [`${value + 1}`, `${value - 1}`, `-${text}`];
+}
+
+/** The text with comments, texts, preprocessor lines and assertions blanked out, each character at its place. */
+function codeOf(text) {
+  const blank = (part) => part.replace(/[^\n]/g, ' ');
+  return text
+    .replace(/\/\/[^\n]*|"(?:[^"\\\n]|\\.)*"|(?<!\w)'(?:[^'\\\n]|\\.)+'/g, blank)
+    .replace(/^ *(#|static_assert|assert\(|template <|using )[^\n]*/gm, blank);
+}
+
+/** Every mutant of a file: { file, at, from, to, line }. */
+export function mutantsOf(file) {
+  if (/unicode_\w*tables\.cpp$|kernels.*_(wasm|relaxed)\./.test(file)) return []; // made by a script; not in native builds
+  const text = readFileSync(join(root, file), 'utf8');
+  const code = codeOf(text);
+  const found = [];
+  for (const { pattern, to } of kChanges) {
+    for (const match of code.matchAll(pattern)) {
+      const from = match[1] ?? match[2];
+      const at = match.index + match[0].indexOf(from);
+      const line = text.slice(0, at).split('\n').length;
+      for (const other of typeof to === 'function' ? to(from) : to[from]) found.push({ file, at, from, to: other, line });
+    }
+  }
+  return found;
+}
+
+/** Brings the copy up to the tree: a file is written only when it differs, so that little is built. Returns a hash of all. */
+export function prepare() {
+  const hash = createHash('sha256');
+  const copied = ['src', 'tests/native', 'tests/parity', 'bench/native', 'cmake'].flatMap(filesOf);
+  for (const file of [...copied, 'CMakeLists.txt', 'tests/CMakeLists.txt']) {
+    const text = readFileSync(join(root, file));
+    hash.update(file).update(text);
+    const to = join(tree, file);
+    if (existsSync(to) && readFileSync(to).equals(text)) continue;
+    mkdirSync(join(to, '..'), { recursive: true });
+    writeFileSync(to, text);
+  }
+  for (const folder of ['src', 'tests/native', 'bench/native']) {
+    for (const name of readdirSync(join(tree, folder), { recursive: true })) {
+      if (!existsSync(join(root, folder, name))) rmSync(join(tree, folder, name), { recursive: true, force: true });
+    }
+  }
+  for (const folder of ['tests/goldens', 'tests/fixtures', 'models']) {
+    cpSync(join(root, folder), join(tree, folder), { recursive: true, force: false });
+  }
+  delete process.env.WATTN_MODELS_DIR; // real checkpoints take minutes
+  const compiler = which('clang++-19') ? ['-DCMAKE_CXX_COMPILER=clang++-19'] : [];
+  const flags = ['-DWATTN_PRECOMPILE=ON', '-DCMAKE_BUILD_TYPE=Debug', '-DCMAKE_CXX_FLAGS_DEBUG=-O1']; // asserts on, no sanitizers
+  if (!existsSync(join(build, 'build.ninja'))) must('cmake', ['-S', tree, '-B', build, '-G', 'Ninja', ...compiler, ...flags]);
+  return hash.digest('hex');
+}
+
+export const write = (file, text) => writeFileSync(join(tree, file), text);
+
+/** Builds what a test program needs. undefined: it is built; else what the compiler says. */
+export function compile(program) {
+  const { ok, output } = capture('cmake', ['--build', build, '--target', `wattn_test_${program}`]);
+  return ok ? undefined : output;
+}
+
+/** Runs one test program for at most so many seconds, with 8 GB: a mutant may loop or allocate for ever. */
+export function runTests(program, seconds) {
+  const path = join(build, 'tests', `wattn_test_${program}`);
+  const command = `ulimit -v 8000000; exec ${path} --gtest_brief=1 --gtest_fail_fast`;
+  const begin = Date.now();
+  const result = capture('bash', ['-c', command], { timeout: Math.ceil(1000 * seconds), killSignal: 'SIGKILL', cwd: build });
+  return { ok: result.ok, seconds: (Date.now() - begin) / 1000, output: result.output };
+}
