@@ -18,7 +18,7 @@ struct Training::Parts {
   std::unique_ptr<PreTokenizer> pre_tokenizer;
   TrainerOptions options;
   TokenizerParts file;  // without the model, which is trained
-  std::unique_ptr<Trainer> trainer;
+  std::unique_ptr<VocabularyTrainer> trainer;
   Steps steps;  // points into trainer
 };
 
@@ -32,7 +32,7 @@ Result<Training> Training::from_json(JsonRef description) {
   parts->file.pre_tokenizer = description["pre_tokenizer"].to_text();
   parts->file.post_processor = description["post_processor"].to_text();
   parts->file.decoder = description["decoder"].to_text();
-  Result<std::unique_ptr<Trainer>> trainer = read_trainer(fields["trainer"], parts->options);
+  Result<std::unique_ptr<VocabularyTrainer>> trainer = read_trainer(fields["trainer"], parts->options);
   if (!trainer.ok()) return trainer.error();
   parts->trainer = std::move(trainer).value();
   return Training(std::move(parts));

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kSliceSymbols = 1 << 18;  // symbols visited between two pauses: a few milliseconds
 
-class BpeTrainer : public Trainer {
+class BpeTrainer : public VocabularyTrainer {
  public:
   BpeTrainer(const TrainerOptions& options, bool wordpiece) : options_(options), wordpiece_(wordpiece) {}
 
@@ -195,7 +195,7 @@ class BpeTrainer : public Trainer {
 
 }  // namespace
 
-std::unique_ptr<Trainer> make_bpe_trainer(const TrainerOptions& options, bool wordpiece) {
+std::unique_ptr<VocabularyTrainer> make_bpe_trainer(const TrainerOptions& options, bool wordpiece) {
   return std::make_unique<BpeTrainer>(options, wordpiece);
 }
 

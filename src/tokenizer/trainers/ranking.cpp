@@ -9,7 +9,7 @@
 namespace wattn {
 namespace {
 
-class RankingTrainer : public Trainer {
+class RankingTrainer : public VocabularyTrainer {
  public:
   RankingTrainer(const TrainerOptions& options, bool characters) : options_(options), characters_(characters) {}
 
@@ -54,7 +54,7 @@ class RankingTrainer : public Trainer {
 
 }  // namespace
 
-std::unique_ptr<Trainer> make_ranking_trainer(const TrainerOptions& options, bool characters) {
+std::unique_ptr<VocabularyTrainer> make_ranking_trainer(const TrainerOptions& options, bool characters) {
   return std::make_unique<RankingTrainer>(options, characters);
 }
 

@@ -104,7 +104,7 @@ void WordCounts::add(std::u32string_view word) {
   ++counts_[number];
 }
 
-Result<std::unique_ptr<Trainer>> read_trainer(JsonRef json, TrainerOptions& options) {
+Result<std::unique_ptr<VocabularyTrainer>> read_trainer(JsonRef json, TrainerOptions& options) {
   Options in(json);
   const std::string_view type = json["type"].is_string() ? json["type"].as_string().value() : std::string_view();
   const bool unigram = type == "Unigram", wordpiece = type == "WordPiece", characters = type == "Char";

@@ -50,9 +50,9 @@ class WordCounts {
   std::string utf8_;
 };
 
-class Trainer {
+class VocabularyTrainer {
  public:
-  virtual ~Trainer() = default;
+  virtual ~VocabularyTrainer() = default;
   virtual void add(std::u32string_view word) = 0;  // one pre-token
   virtual std::uint32_t num_words() const = 0;     // distinct ones so far
   // The result is the "model" of a tokenizer.json. The trainer must outlive it.
@@ -60,10 +60,10 @@ class Trainer {
 };
 
 // json: {"type": .., options}. An invalid option is an InputError. Fills options, which the trainer refers to.
-Result<std::unique_ptr<Trainer>> read_trainer(JsonRef json, TrainerOptions& options);
+Result<std::unique_ptr<VocabularyTrainer>> read_trainer(JsonRef json, TrainerOptions& options);
 
-std::unique_ptr<Trainer> make_bpe_trainer(const TrainerOptions& options, bool wordpiece);       // bpe.cpp
-std::unique_ptr<Trainer> make_ranking_trainer(const TrainerOptions& options, bool characters);  // ranking.cpp
-std::unique_ptr<Trainer> make_unigram_trainer(const TrainerOptions& options);                   // unigram.cpp
+std::unique_ptr<VocabularyTrainer> make_bpe_trainer(const TrainerOptions& options, bool wordpiece);       // bpe.cpp
+std::unique_ptr<VocabularyTrainer> make_ranking_trainer(const TrainerOptions& options, bool characters);  // ranking.cpp
+std::unique_ptr<VocabularyTrainer> make_unigram_trainer(const TrainerOptions& options);                   // unigram.cpp
 
 }  // namespace wattn

@@ -31,7 +31,7 @@ double digamma(double x) {
   return result + std::log(x) + xx / 24 - 7.0 / 960 * xx * xx + 31.0 / 8064 * xx * xx * xx - 127.0 / 30720 * xx * xx * xx * xx;
 }
 
-class UnigramTrainer : public Trainer {
+class UnigramTrainer : public VocabularyTrainer {
  public:
   explicit UnigramTrainer(const TrainerOptions& options) : options_(options) {}
 
@@ -343,6 +343,8 @@ class UnigramTrainer : public Trainer {
 
 }  // namespace
 
-std::unique_ptr<Trainer> make_unigram_trainer(const TrainerOptions& options) { return std::make_unique<UnigramTrainer>(options); }
+std::unique_ptr<VocabularyTrainer> make_unigram_trainer(const TrainerOptions& options) {
+  return std::make_unique<UnigramTrainer>(options);
+}
 
 }  // namespace wattn
