@@ -22,7 +22,8 @@ namespace wattn {
 namespace {
 
 struct Node {
-  enum class Kind : std::uint8_t { kNull, kBool, kInteger, kUnsigned, kNumber, kString, kArray, kObject };
+  // kNotFinite: NaN, Infinity and -Infinity, which Python's json writes. Whoever asks for a number refuses them.
+  enum class Kind : std::uint8_t { kNull, kBool, kInteger, kUnsigned, kNumber, kString, kArray, kObject, kNotFinite };
 
   Kind kind = Kind::kNull;
   std::uint32_t size = 0;  // elements, members, or bytes of a string; of a number, where its text begins
@@ -90,6 +91,7 @@ class Builder : public rapidjson::BaseReaderHandler<Utf8, Builder> {
   // RapidJSON's own conversions are inexact, or in their exact form unsafe: 1e-400 ends the process.
   bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
     const auto begin = static_cast<std::size_t>(text - document_.text.data());
+    if (text[size - 1] > '9') return not_finite({text, size}, begin);
     if (std::find_if(text, text + size, [](char c) { return c == '.' || c == 'e' || c == 'E'; }) == text + size) {
       Node node = Node::of(Node::Kind::kInteger, begin);
       if (std::from_chars(text, text + size, node.integer).ec == std::errc()) return put(node);
@@ -121,6 +123,12 @@ class Builder : public rapidjson::BaseReaderHandler<Utf8, Builder> {
     waiting_.push_back(node);
     if (open_.empty()) document_.root = node;
     return true;
+  }
+  // RapidJSON also takes Inf, -Inf and -NaN.
+  bool not_finite(std::string_view word, std::size_t begin) {
+    Node node = Node::of(Node::Kind::kNotFinite, word.size());
+    node.begin = begin;
+    return (word == "NaN" || word.ends_with("Infinity")) && put(node);
   }
   bool open() {
     open_.push_back(waiting_.size());
@@ -204,7 +212,8 @@ class Builder : public rapidjson::BaseReaderHandler<Utf8, Builder> {
 
 // Whether all of text is JSON. Nesting costs heap memory, not stack.
 bool read_into(JsonDocument& document, std::string_view text) {
-  constexpr unsigned kFlags = rapidjson::kParseInsituFlag | rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag;
+  constexpr unsigned kFlags = rapidjson::kParseInsituFlag | rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag |
+                              rapidjson::kParseNanAndInfFlag;
   if (text.size() > UINT32_MAX) return false;  // RapidJSON's limit
   if (!is_utf8(text)) return false;            // one pass, which is faster than checking each character
   Builder builder(document, text.find("\\u") != std::string_view::npos);
@@ -246,6 +255,8 @@ std::string scalar_text(const JsonDocument& document, const Node& node) {
       return json_text(node.number);
     case Node::Kind::kString:
       return json_text(document.text_of(node));
+    case Node::Kind::kNotFinite:
+      return std::string(document.text_of(node));
     default:
       return "null";
   }

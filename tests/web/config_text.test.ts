@@ -13,6 +13,12 @@ describe('config.json with other members', () => {
     expect(JSON.parse(out)).toEqual({ ...JSON.parse(json), z: [1, 2.5] });
   });
 
+  it('has what Python writes for numbers that are not finite', () => {
+    expect(withMembers('{"a": [0.0, Infinity, -Infinity], "b": NaN, "c": "NaN"}', { d: 1 }).replace(/\s+/g, '')).toBe(
+      '{"a":[0.0,Infinity,-Infinity],"b":NaN,"c":"NaN","d":1}',
+    );
+  });
+
   it('replaces members in their place, drops those that are undefined, and takes the numbers of new ones as they are', () => {
     const out = withMembers('{"a": 1.0, "b": 2.0, "c": 3.0}', { b: { n: 4 }, c: undefined, d: '5.0 number 1' });
     expect(out).toBe('{\n  "a": 1.0,\n  "b": {\n    "n": 4\n  },\n  "d": "5.0 number 1"\n}');

@@ -1,6 +1,6 @@
 // Files that were once read into an untyped error, a hang or gigabytes, found by tests/fuzz/readers_fuzz.ts.
 import { join } from 'node:path';
-import { AutoTokenizer, Classifier, packModel, WordVectors } from 'wattn';
+import { AutoTokenizer, Classifier, packModel, pipeline, WordVectors } from 'wattn';
 import { readAdapter } from '../../web/source/peft.js';
 import { openRetrieval } from '../../web/source/retrieval_files.js';
 import { bytesSource } from '../../web/source/bytes_source.js';
@@ -65,5 +65,20 @@ describe('a reader', () => {
 
   it('takes folders of modules whose type is 100,000 levels deep for none', async () => {
     await modules(`[{"type":${deep},"path":""}]`)();
+  });
+});
+
+it("reads Python's NaN and Infinity, and refuses them where it needs a number", async () => {
+  const load = async (change: string) => {
+    const text = new TextDecoder().decode(tinyFiles().get('config.json') as Uint8Array);
+    const embed = await pipeline('feature-extraction', tinyFiles({ 'config.json': text.replace('{', `{ ${change},`) }));
+    return (await embed('the river')).tolist();
+  };
+  expect(await load('"time_step_limit": [0.0, Infinity, -Infinity, NaN]')).toEqual(await load('"time_step_limit": null'));
+  const config = edited('config.json', { layer_norm_eps: 'eps' }).replace('"eps"', 'Infinity');
+  const said = await failure(() => pipeline('feature-extraction', tinyFiles({ 'config.json': config })));
+  expect(said).toMatchObject({
+    name: 'ModelFormatError',
+    message: expect.stringMatching(/layer_norm_eps: expected a number.*found Infinity/),
   });
 });

@@ -7,9 +7,23 @@ export const isShallow = (value: unknown, depth = 0): boolean =>
   value === null ||
   (depth < kMostLevels && Object.values(value).every((each) => isShallow(each, depth + 1)));
 
-/** JSON.parse, also with a SyntaxError for what is nested deeper than anything a person writes. */
+/** Python writes and reads numbers that JSON lacks. They become texts: whoever wants a number there refuses them, and else nobody minds. */
+const withTexts = (text: string) =>
+  text.replace(/"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g, (part) => (part.startsWith('"') ? part : `"${part}"`));
+
+function parsePython(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const other = withTexts(text);
+    if (other === text) throw error;
+    return JSON.parse(other);
+  }
+}
+
+/** JSON.parse, also with a SyntaxError for what is nested deeper than anything a person writes. Takes Python's NaN and Infinity. */
 export function parseJson(text: string): unknown {
-  const root: unknown = JSON.parse(text);
+  const root = parsePython(text);
   if (!isShallow(root)) throw new SyntaxError('too deep');
   return root;
 }

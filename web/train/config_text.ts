@@ -10,7 +10,7 @@ export function withMembers(json: string, members: Readonly<Record<string, unkno
   let mark = 'number ';
   while (json.includes(mark) || JSON.stringify(members).includes(mark)) mark += '.';
   const numbers: string[] = [];
-  const marked = json.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (part) =>
+  const marked = json.replace(/"(?:[^"\\]|\\.)*"|-?(?:\d[\d.eE+-]*|Infinity)|NaN/g, (part) =>
     part.startsWith('"') ? part : `"${mark}${numbers.push(part) - 1}"`,
   );
   const text = JSON.stringify({ ...(JSON.parse(marked) as object), ...members }, undefined, 2);

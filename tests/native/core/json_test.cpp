@@ -118,8 +118,12 @@ TEST(Json, NamesWhatItFoundInsteadOfJson) {
                                                 "[-]",
                                                 "[.5]",
                                                 "[1.]",
-                                                "[NaN]",
-                                                "[Infinity]",
+                                                "[-NaN]",
+                                                "[nan]",
+                                                "[Inf]",
+                                                "[-Inf]",
+                                                "[Infinite]",
+                                                "[+Infinity]",
                                                 "{'a': 1}",
                                                 "[1] // no",
                                                 "{\"a\": 1,}",
@@ -132,6 +136,18 @@ TEST(Json, NamesWhatItFoundInsteadOfJson) {
   for (const std::string_view text : broken) {
     SCOPED_TRACE(text);
     expect_error(Json::parse(text, "file.json"), {"file.json"});
+  }
+}
+
+TEST(Json, WhatPythonWritesForNumbersThatAreNotFiniteIsReadUnlessItIsAskedFor) {
+  const Json json = parse(R"({"limits": [0.0, Infinity, -Infinity, NaN], "other": 1})");
+  EXPECT_EQ(json.root()["other"].as_int().value(), 1);
+  EXPECT_EQ(json.root()["limits"].to_text(), "[0.0,Infinity,-Infinity,NaN]");
+  for (const std::size_t i : {1, 2, 3}) {
+    const JsonRef value = json.root()["limits"][i];
+    EXPECT_FALSE(value.is_null() || value.is_string());
+    expect_error(value.as_number(), {"limits[", "expected a number"});
+    expect_error(value.as_int(), {"expected an integer"});
   }
 }
 
