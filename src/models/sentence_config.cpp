@@ -140,6 +140,7 @@ Result<void> parse_prompts(JsonRef json, SentenceConfig& out) {
     config.mismatch("default_prompt_name", "the name of a prompt");
   }
   if (config.has("truncate_dim")) out.truncate_dim = config.size("truncate_dim", kMostModuleWidth);
+  out.normalize_truncated = out.truncate_dim && config.boolean_or("normalize_embeddings", false);
   return config.result();
 }
 

@@ -38,7 +38,8 @@ struct SentenceConfig {
   bool include_prompt = true;                  // false: the prompt's tokens are not pooled
   bool normalize = false;                      // a Normalize module follows
   std::optional<std::int64_t> max_seq_length;  // tokens, including special ones
-  std::optional<std::int64_t> truncate_dim;    // keep only the first components of the vector (written by `wattn pack --dim`)
+  std::optional<std::int64_t> truncate_dim;    // keep only the first components of the vector
+  bool normalize_truncated = false;            // at unit length again (written by `wattn pack --dim`)
   bool lowercase = false;                      // do_lower_case: the tokenizer must lowercase
   std::map<std::string, std::string, std::less<>> prompts;
   std::string default_prompt_name;  // empty: none

@@ -225,13 +225,14 @@ void EmbedJob::truncate_rows(std::int64_t dim) {
 
 EmbedResult EmbedJob::take_result() {
   if (options_.overflow == Overflow::kWindowMean) join_windows();
-  if (own_dim_) truncate_rows(*own_dim_);
-  // sentence-transformers' order: the repository's Normalize, truncation, then the caller's.
-  const bool of_repository = model().sentence().normalize;
-  const bool normalize = options_.normalize.value_or(of_repository);
-  if (normalize && (of_repository || !options_.truncate_dim)) normalize_rows();
-  if (options_.truncate_dim) truncate_rows(*options_.truncate_dim);
-  if (options_.truncate_dim && options_.normalize.value_or(false)) normalize_rows();
+  // sentence-transformers' order: the repository's Normalize, truncation (the caller's, else the repository's), then the caller's
+  // normalization.
+  const auto dim = options_.truncate_dim ? options_.truncate_dim : own_dim_;
+  const SentenceConfig& sentence = model().sentence();
+  const bool normalize = options_.normalize.value_or(sentence.normalize);
+  if (normalize && (sentence.normalize || !dim)) normalize_rows();
+  if (dim) truncate_rows(*dim);
+  if (dim && options_.normalize.value_or(sentence.normalize_truncated)) normalize_rows();
   return std::move(result_);
 }
 

@@ -32,6 +32,27 @@ describe('a model with a Dense module', () => {
     }
   });
 
+  // SentenceTransformer(.., truncate_dim=n) writes it, and is the option of a call by default.
+  it("truncates by its files after its own Normalize, as by an option, so that vectors are shorter than 1 unless they're normalized", async () => {
+    const cut = expected.cases.filter(({ how, options }: any) => how === 'encode' && options.truncate_dim);
+    for (const { options, f32_diff, vectors } of cut) {
+      const files = (more: object) => {
+        const settings = { ...readJson('sentence/model/config_sentence_transformers.json'), ...more };
+        return sentenceFiles().set('config_sentence_transformers.json', new TextEncoder().encode(JSON.stringify(settings)));
+      };
+      const { truncate_dim, normalize_embeddings } = options;
+      const [own, whole] = await Promise.all([{ truncate_dim }, {}].map((more) => pipeline('feature-extraction', files(more))));
+      const given = normalize_embeddings ? { normalize: true } : {};
+      const out = await own?.(expected.texts, given);
+      expectNear(out?.data as Float32Array, exact(vectors), f32_diff);
+      expect(out).toEqual(await whole?.(expected.texts, { ...given, truncate_dim }));
+      const length = Math.hypot(...(out?.data.slice(0, truncate_dim) ?? []));
+      if (normalize_embeddings) expect(length).toBeCloseTo(1, 6);
+      else expect(length).toBeLessThan(0.99);
+      await Promise.all([own, whole].map((one) => one?.dispose()));
+    }
+  });
+
   it('is refused by name when its files do not fit', async () => {
     const over = (name: string, content: unknown) =>
       pipeline('feature-extraction', new Map([...sentenceFiles(), [name, new TextEncoder().encode(JSON.stringify(content))]]));

@@ -310,7 +310,13 @@ function cutVectors(files: readonly NamedBytes[], dim: number): NamedBytes[] {
     width) as number;
   if (dim > own) throw new InputError(`pack: option 'dim': expected at most the vector's ${own} components, found ${dim}`);
   const present: NamedBytes[] = files.some(([file]) => file === name) ? [] : [[name, new TextEncoder().encode('{}')]];
-  return rewrite([...files, ...present], name, (json) => ({ ...json, truncate_dim: dim }));
+  // As sentence-transformers' encode(.., normalize_embeddings=True), which follows truncation: by itself it leaves the cut vector as it is.
+  const isUnit = /(^|\.)Normalize$/.test(modules.at(-1)?.type ?? '');
+  return rewrite([...files, ...present], name, (json) => ({
+    ...json,
+    truncate_dim: dim,
+    ...(isUnit && { normalize_embeddings: true }),
+  }));
 }
 
 /** The rows of each head with its two halves in turns, as llama.cpp rotates neighbours. */
