@@ -192,7 +192,7 @@ class ModelHandle {
     return begin_job({std::move(texts), nullptr, std::move(job).value(), report}, steps);
   }
 
-  // options: flags, max_length and overlap (to_encode_options), at_token and first_text. pairs: the second texts in the same form,
+  // options: flags, max_length and overlap (to_encode_options), at_token, label_ids, tail and first_text. pairs: the second texts in the same form,
   // or null. Answer: that of encode(), and logits [sum of rows, labels], rows [encodings], labels.
   Address predict(val text, val lengths, val pair_text, val pair_lengths, val options, int steps) {
     const Options given(options);
@@ -202,6 +202,8 @@ class ModelHandle {
                                                               static_cast<std::int32_t>(given.integer("max_length")),
                                                               static_cast<std::int32_t>(given.integer("overlap"))),
                                   .at_token = given.word("at_token"),
+                                  .label_ids = given.ids("label_ids"),
+                                  .tail = given.ids("tail"),
                                   .first_text = given.integer("first_text")});
     if (!job.ok()) return fail(job.error());
     const auto report = [](Job& ran, bool more, PlainAnswer& out) {

@@ -14,8 +14,11 @@ LoadOptions to_load_options(const Options& options) {
   const std::string head = options.word("head");
   return {.precision = options.choice<Precision>("precision", {"exact", "fast"}),
           .dtype = options.choice<WeightType>("dtype", {"f32", "q16", "q8", "q4", "f16"}),
-          .head = head == "sparse" ? HeadKind::kMaskedLm : options.choice<HeadKind>("head", kHeads),
+          .head = head == "sparse"    ? HeadKind::kMaskedLm
+                  : head == "ranking" ? HeadKind::kSequence
+                                      : options.choice<HeadKind>("head", kHeads),
           .own_lm_head = head == "own_lm",
+          .or_causal_lm = head == "ranking",
           .adapted_head = options.flag("adapted_head"),
           .retrieval = head == "sparse"          ? Retrieval::kSparse
                        : head == "token_vectors" ? Retrieval::kTokenVectors

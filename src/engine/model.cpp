@@ -99,4 +99,25 @@ Result<void> Model::run_head(const float* rows, std::int64_t count, std::vector<
   return head_->run({kernels(), team_, lora()}, transformer_.word_embeddings(), rows, count, logits.data() + begin);
 }
 
+Result<void> Model::run_lm_head(const float* rows, std::int64_t count, std::span<const std::int32_t> ids,
+                                std::vector<float>& logits) {
+  constexpr std::int64_t kRows = 8;  // at a time, as each row's logits are as wide as the vocabulary
+  const Plan& plan = transformer_.plan();
+  const std::int64_t width = transformer_.config().hidden_size;
+  const auto vocab = static_cast<std::size_t>(transformer_.config().vocab_size);
+  auto arena = Arena::with_bytes(lm_head_bytes(plan, kRows, team_.most_threads()), "a head over the vocabulary");
+  if (!arena.ok()) return arena.error();
+  std::vector<float> states, all(static_cast<std::size_t>(kRows) * vocab);
+  for (std::int64_t first = 0; first < count; first += kRows) {
+    const std::int64_t some = std::min(kRows, count - first);
+    states.assign(rows + first * width, rows + (first + some) * width);  // the head changes them
+    arena.value().reset();
+    lm_head(plan, transformer_.compute(team_), states.data(), some, arena.value(), all.data());
+    for (std::int64_t row = 0; row < some; ++row) {
+      for (const std::int32_t id : ids) logits.push_back(all[static_cast<std::size_t>(row) * vocab + static_cast<std::size_t>(id)]);
+    }
+  }
+  return {};
+}
+
 }  // namespace wattn

@@ -36,6 +36,7 @@ struct LoadOptions {
   // What the checkpoint must have; tensors of other heads, and of a decoder that the head does not need, are ignored.
   HeadKind head = HeadKind::kNone;
   bool own_lm_head = false;   // instead of head: the checkpoint's language-model head, if it has one
+  bool or_causal_lm = false;  // with head kSequence: of a checkpoint with a decoder's language-model head alone, that one
   bool adapted_head = false;  // adapters will have the head's tensors that the checkpoint lacks
   // Late interaction, or sparse vectors; those need the head kMaskedLm.
   Retrieval retrieval = Retrieval::kNone;
@@ -138,6 +139,8 @@ class Model {
   Result<void> run_head(const float* rows, std::int64_t count, std::vector<float>& logits);
   // Logits for each row of run_head().
   std::int64_t labels() const;
+  // The same with a decoder's head over the vocabulary, for these of its tokens alone: appends [count, ids.size()].
+  Result<void> run_lm_head(const float* rows, std::int64_t count, std::span<const std::int32_t> ids, std::vector<float>& logits);
 
   // Adds an adapter and returns its number, from 1 on. Names are those of the checkpoint.
   Result<int> add_adapter(AdapterTensors tensors);

@@ -117,6 +117,11 @@ Result<HeadKind> choose_head(const LoadOptions& options, const ModelConfig& stac
     if (!named.value()) return HeadKind::kNone;
     return stacks.decoder ? HeadKind::kSeq2SeqLm : is_decoder ? HeadKind::kCausalLm : HeadKind::kNone;
   }
+  if (options.or_causal_lm && is_decoder && config["architectures"].size() > 0) {
+    const auto named = names_lm_class(config);
+    if (!named.ok()) return named.error();
+    if (named.value()) return HeadKind::kCausalLm;
+  }
   const char* expected = nullptr;
   if (options.head == HeadKind::kCausalLm && !is_decoder) {
     expected = stacks.decoder ? "a decoder, which this task needs (text2text-generation runs encoder-decoders)"

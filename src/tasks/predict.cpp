@@ -15,7 +15,14 @@ Result<std::unique_ptr<PredictJob>> PredictJob::begin(Model& model, std::span<co
 }
 
 Result<void> PredictJob::prepare() {
-  if (!model().head()) return input_error("predict: this model was loaded without a head");
+  const bool is_lm = model().head_kind() == HeadKind::kCausalLm && !options_.label_ids.empty();
+  if (!model().head() && !is_lm) return input_error("predict: this model was loaded without a head");
+  for (const std::int32_t id : options_.label_ids) {
+    if (const std::int64_t vocab = model().transformer().config().vocab_size; id < 0 || id >= vocab) {
+      return input_error("predict: expected ids of tokens below " + std::to_string(vocab) + " (config.json: vocab_size), found " +
+                         std::to_string(id));
+    }
+  }
   if (!options_.at_token.empty()) {
     at_id_ = model().tokenizer().token_to_id(options_.at_token);
     if (!at_id_) return input_error("predict: the vocabulary has no token '" + options_.at_token + "'");
@@ -27,14 +34,20 @@ Result<void> PredictJob::prepare() {
                        " (the model's positions), found " + std::to_string(*max_length));
   }
   if (!max_length) max_length = static_cast<std::int32_t>(model().max_length());
-  result_.labels = model().labels();
+  result_.labels = is_lm ? static_cast<std::int64_t>(options_.label_ids.size()) : model().labels();
   return {};
 }
 
 Result<Encoding> PredictJob::encode(std::size_t text) {
   const Tokenizer& tokenizer = model().tokenizer();
-  return pairs_.empty() ? tokenizer.encode(texts_[text], options_.encode)
-                        : tokenizer.encode_pair(texts_[text], pairs_[text], options_.encode);
+  auto encoding = pairs_.empty() ? tokenizer.encode(texts_[text], options_.encode)
+                                 : tokenizer.encode_pair(texts_[text], pairs_[text], options_.encode);
+  if (!encoding.ok() || !encoding.value().truncated()) return encoding;
+  std::vector<std::int32_t>& ids = encoding.value().ids;
+  const std::size_t kept = std::min(ids.size(), options_.tail.size());
+  std::copy(options_.tail.end() - static_cast<std::ptrdiff_t>(kept), options_.tail.end(),
+            ids.end() - static_cast<std::ptrdiff_t>(kept));
+  return encoding;
 }
 
 void PredictJob::add(Encoding window, std::size_t text, bool) {
@@ -59,6 +72,18 @@ Result<void> PredictJob::run_both_stacks(const Encoding& encoding) {
   return {};
 }
 
+Result<void> PredictJob::add_label_logits(const Batch& batch, const float* hidden) {
+  const std::int64_t width = model().transformer().config().hidden_size;
+  std::vector<float> rows;
+  for (std::int64_t i = 0; i < batch.batch(); ++i) {
+    const bool has_token = batch.length(i) > 0;
+    result_.rows.push_back(has_token ? 1 : 0);
+    const float* end = hidden + batch.seq_start[i + 1] * width;
+    if (has_token) rows.insert(rows.end(), end - width, end);
+  }
+  return model().run_lm_head(rows.data(), static_cast<std::int64_t>(rows.size()) / width, options_.label_ids, result_.logits);
+}
+
 Result<void> PredictJob::run(const Batch& batch, const std::vector<std::size_t>& texts) {
   const std::size_t first = result_.rows.size();
   std::size_t at = result_.logits.size();
@@ -71,9 +96,9 @@ Result<void> PredictJob::run(const Batch& batch, const std::vector<std::size_t>&
   } else {
     const auto hidden = model().run(batch, nullptr);
     if (!hidden.ok()) return hidden.error();
-    if (auto added = add_head_logits(model(), batch, hidden.value(), at_id_, {result_.logits, result_.rows}); !added.ok()) {
-      return added;
-    }
+    auto added = model().head() ? add_head_logits(model(), batch, hidden.value(), at_id_, {result_.logits, result_.rows})
+                                : add_label_logits(batch, hidden.value());
+    if (!added.ok()) return added;
   }
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::int64_t count = result_.rows[first + i] * result_.labels;

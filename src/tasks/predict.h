@@ -16,6 +16,9 @@ namespace wattn {
 struct PredictOptions {
   EncodeOptions encode{};       // without max_length: the model's
   std::string at_token{};       // only logits of this token ("[MASK]"); empty: of all tokens
+  // With a decoder's head over the vocabulary: a text's labels are the logits of these tokens after its last one.
+  std::vector<std::int32_t> label_ids{};
+  std::vector<std::int32_t> tail{};  // the last tokens of a text that is cut, as of the others
   std::int64_t first_text = 0;  // index of texts[0] in messages: a host may split one call into several
 };
 
@@ -29,7 +32,7 @@ struct PredictResult {
 
 class PredictJob final : public TextJob {
  public:
-  // pairs: second texts, as many as texts, or none. Both must live as long as the result. Needs model.head().
+  // pairs: second texts, as many as texts, or none. Both must live as long as the result. Needs model.head(), or label_ids.
   static Result<std::unique_ptr<PredictJob>> begin(Model& model, std::span<const std::u16string_view> texts,
                                                    std::span<const std::u16string_view> pairs, const PredictOptions& options);
   // After the last step.
@@ -42,6 +45,7 @@ class PredictJob final : public TextJob {
 
   Result<void> prepare();
   Result<void> run_both_stacks(const Encoding& encoding);
+  Result<void> add_label_logits(const Batch& batch, const float* hidden);
 
   Result<Encoding> encode(std::size_t text) override;
   void add(Encoding window, std::size_t text, bool is_first) override;

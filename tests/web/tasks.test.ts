@@ -274,6 +274,7 @@ describe('text-ranking', () => {
   const kModules = [{ idx: 0, name: '0', path: '', type: 'sentence_transformers.base.modules.transformer.Transformer' }];
   const rankerWith = (settings: object, config = {}, modules: object | null = kModules) => {
     const files = headFiles('ranker', config).set('config_sentence_transformers.json', json(settings));
+    files.set('sentence_bert_config.json', json({ transformer_task: 'sequence-classification', module_output_name: 'scores' }));
     return modules ? files.set('modules.json', json(modules)) : files;
   };
   const { documents, cases } = readJson('ranking', 'ranking.json');
@@ -313,10 +314,8 @@ describe('text-ranking', () => {
 
   it('refuses what a repository asks of a cross-encoder and wattn does not do, by name', async () => {
     const rank = async (settings: object) => (await pipeline('text-ranking', rankerWith({ ...kind, ...settings })))('a', ['b']);
-    const prelu = { activation_fn: 'torch.nn.modules.activation.PReLU' };
-    await expectError(rank(prelu), 'UnsupportedError', /config_sentence_transformers.json: activation_fn: .*PReLU/);
-    const prompt = { prompts: { query: 'query: ' }, default_prompt_name: 'query' };
-    await expectError(rank(prompt), 'UnsupportedError', /default_prompt_name: expected none for a cross-encoder, found 'query'/);
+    const glu = { activation_fn: 'torch.nn.modules.activation.GLU' };
+    await expectError(rank(glu), 'UnsupportedError', /config_sentence_transformers.json: activation_fn: .*GLU/);
   });
 
   it('orders documents as the one-label model scores them', async () => {

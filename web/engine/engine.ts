@@ -133,7 +133,7 @@ export class Engine implements AnyEngine {
     throwIfAborted(options.signal ?? undefined);
     const generates = head === 'causal_lm' || head === 'seq2seq_lm';
     const { context_length } = options;
-    if (context_length && !generates && head !== 'own_lm')
+    if (context_length && !generates && head !== 'own_lm' && head !== 'ranking')
       throw new InputError(`${where}: option 'context_length': expected a model that generates text`);
     const gguf = openGguf(model, options);
     const given = gguf?.source ?? openModel(model as ModelSpecifier, options);
@@ -164,6 +164,11 @@ export class Engine implements AnyEngine {
       const openFiles = async () => {
         const few = generates ? kGenerationFiles : head === 'spans' ? [kSpanConfig] : [];
         const ofSentences = !kOwnHeads.includes(head);
+        if (head === 'ranking') {
+          const { openRanking } = await import('../source/ranking_files.js');
+          const kindOf = (config: NamedBytes[]) => making.ask((handle) => handle.describe(config));
+          return { from: source, ...(await openRanking(source, progress, signal, kindOf)) };
+        }
         if (!retrieves) return { from: source, ...(await openModelFiles(source, progress, signal, few, idsOnly, ofSentences)) };
         const { openRetrieval } = await import('../source/retrieval_files.js');
         const { source: from, more } = await openRetrieval(source, progress, signal);

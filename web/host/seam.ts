@@ -129,6 +129,10 @@ export interface SeamPredictOptions extends SeamEncodeOptions {
   flags?: number;
   /** Computes logits only at tokens with this text. */
   at_token?: string;
+  /** With the head 'causal_lm': a text's logits are those of these tokens after its last one. */
+  label_ids?: Int32Array;
+  /** The last tokens of a text that is truncated. */
+  tail?: Int32Array;
   first_text?: number; // index of the first text, for messages
 }
 
@@ -193,8 +197,8 @@ export interface Helpers {
 
 /** The head that the checkpoint must contain. 'causal_lm' needs a decoder, 'seq2seq_lm' an encoder-decoder. */
 export type HeadKind = 'none' | 'sequence' | 'token' | 'answer' | 'masked_lm' | 'causal_lm' | 'seq2seq_lm' | 'spans';
-/** What begin() can be asked for beside a head. 'own_lm': the head over the vocabulary if the model generates text, else none. */
-export type LoadedHead = HeadKind | 'own_lm' | 'token_vectors' | 'sparse';
+/** What begin() can be asked for beside a head. 'own_lm': the head over the vocabulary if the model generates text, else none. 'ranking': 'sequence', or 'causal_lm' where that is all. */
+export type LoadedHead = HeadKind | 'own_lm' | 'token_vectors' | 'sparse' | 'ranking';
 /** What a model consists of: an encoder reads a whole text at once, a decoder writes token by token. */
 export type ModelKind = 'encoder' | 'decoder' | 'encoder-decoder';
 

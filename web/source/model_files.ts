@@ -202,7 +202,7 @@ export function modulePath(file: string, path: unknown): string {
   return insideModel(folder, `${file}: `);
 }
 
-/** The config.json of each Pooling, Dense and LayerNorm module in modules.json. The engine reports errors in modules.json itself. */
+/** The config.json of each Pooling, Dense, LayerNorm and LogitScore module in modules.json. The engine reports errors in modules.json itself. */
 export function moduleConfigs(modulesJson: Uint8Array): string[] {
   let modules: unknown;
   try {
@@ -212,7 +212,7 @@ export function moduleConfigs(modulesJson: Uint8Array): string[] {
   }
   if (!Array.isArray(modules)) return [];
   const paths = modules
-    .filter((module) => /(^|\.)(Pooling|Dense|LayerNorm)$/.test(typeof module?.type === 'string' ? module.type : ''))
+    .filter((module) => /(^|\.)(Pooling|Dense|LayerNorm|LogitScore)$/.test(typeof module?.type === 'string' ? module.type : ''))
     .map((module) => modulePath('modules.json', module.path));
   return paths.filter((path) => path !== '').map((path) => `${path}/config.json`);
 }

@@ -273,8 +273,18 @@ export interface TextRankingOptions extends TaskTextOptions {
   top_k?: number | null;
   /** Adds `text`. Default `false`. */
   return_documents?: boolean;
-  /** Default: the function in config.json, else `'sigmoid'`. */
+  /** Default: the function that the model's files name, else `'sigmoid'`. */
   function_to_apply?: 'sigmoid' | 'none';
+  /** What is put before the query; with a chat template the system's message. Default: the model's own. */
+  prompt?: string;
+  /** Name of one of the model's prompts. An unknown name is an `InputError`. */
+  prompt_name?: string;
+  /** The chat template of a pair, whose messages have the roles `query` and `document`. `''`: the tokenizer joins the two texts. Default: the model's own. */
+  chat_template?: string;
+  /** Of a decoder: the token whose logit is the score, such as `'yes'`. Default: the model's own (`LogitScore`); an `InputError` if it has none. */
+  true_token?: string;
+  /** The token whose logit is subtracted, such as `'no'`. */
+  false_token?: string;
 }
 
 export interface TextRankingPipeline extends LoadedPipeline {

@@ -1,79 +1,122 @@
-// text-ranking: a cross-encoder ranks documents for a query, as in sentence-transformers' CrossEncoder.rank.
+// text-ranking: a cross-encoder ranks documents for a query, as in sentence-transformers' CrossEncoder.rank. Its texts are a pair, or messages of a
+// chat template (pair_messages.ts); its score is that of a head with one label, or of a decoder's logits for one or two tokens.
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
-import type { Rules } from '../core/options.js';
+import { ownCopy, type Rules } from '../core/options.js';
 import { readTexts } from '../core/texts.js';
 import type { RankedDocument } from './retrieval_types.js';
-import type { ClassificationFunction, TextRankingOptions } from './task_types.js';
-import { readConfig, type Config } from '../engine/labels.js';
+import type { TextRankingOptions } from './task_types.js';
 import { factsOf, judgedWindow, predict, type Facts, type Input } from './predict.js';
-import { takeOptions, takeTopK, toSeamOptions, type Task, type TextOptions } from '../engine/task.js';
-import { readFields } from '../source/model_files.js';
-import { sigmoid, topIndices } from '../core/scores.js';
+import type { AnyEngine } from '../engine/engine.js';
+import { takeOptions, takeTopK, toSeamOptions, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
+import type { SeamPredictOptions } from '../host/seam.js';
+import { topIndices } from '../core/scores.js';
+import { kActivations } from './activations.js';
+import { ownActivation, readRanker, type Ranker } from './ranker.js';
+import { promptOf } from './retrieval.js';
 
-const kRules: Rules = { top_k: 'any', return_documents: 'boolean', function_to_apply: ['sigmoid', 'none'] };
+const kWhere = 'text-ranking';
+const kRules: Rules = {
+  top_k: 'any',
+  return_documents: 'boolean',
+  function_to_apply: ['sigmoid', 'none'],
+  prompt: 'string',
+  prompt_name: 'string',
+  chat_template: 'string',
+  true_token: 'string',
+  false_token: 'string',
+};
 
-interface Options extends TextOptions {
-  function_to_apply?: ClassificationFunction;
+interface Options extends TextOptions, Pick<TextRankingOptions, 'function_to_apply' | 'true_token' | 'false_token'> {
+  /** Two rendered texts whose common end is what the chat template has after the documents. Absent: texts are pairs. */
+  ends?: [string, string] | undefined;
+  isChat?: boolean;
 }
 
 interface Result extends Facts {
   score: number;
 }
 
-const kSettings = 'config_sentence_transformers.json';
-
-/** Modules of torch.nn, each without arguments. */
-const kActivations: Readonly<Record<string, (logit: number) => number>> = {
-  Identity: (x) => x,
-  Sigmoid: sigmoid,
-  Tanh: Math.tanh,
-  ReLU: (x) => Math.max(x, 0),
-  LogSigmoid: (x) => Math.min(x, 0) - Math.log1p(Math.exp(-Math.abs(x))),
-  Softplus: (x) => (x > 20 ? x : Math.log1p(Math.exp(x))),
-  Softsign: (x) => x / (1 + Math.abs(x)),
-};
-
-/**
- * The activation that the repository names: sentence-transformers 5.2 and later write it to a file of their own, 4.0 and later to config.json, older
- * ones under another name there. A function that is not torch's counts only for those who trust its code, in Python too: then the next place
- * counts, and at last a sigmoid.
- */
-function ownFunction(config: Config, settings: Record<string, unknown>): (logit: number) => number {
-  const { sentence_transformers: own } = config as { sentence_transformers?: { activation_fn?: unknown } };
-  const places = [
-    [kSettings, settings.activation_fn],
-    ['config.json', own && 'activation_fn' in own ? own.activation_fn : config.sbert_ce_default_activation_function],
-  ] as const;
-  for (const [file, name] of places) {
-    if (typeof name !== 'string' || !name.startsWith('torch.')) continue;
-    const found = /^torch\.nn\.(?:modules\.(?:activation|linear)\.)?(\w+)$/.exec(name)?.[1] ?? '';
-    if (Object.hasOwn(kActivations, found)) return kActivations[found] as (logit: number) => number;
-    const known = Object.keys(kActivations).join(', ');
-    throw new UnsupportedError(`${file}: activation_fn: expected one of ${known} of torch.nn, found ${name}`);
+/** The ids of a decoder's tokens whose logits make the score. */
+function labelIds(engine: TaskEngine, { decoder }: Ranker, options: Options): Int32Array | undefined {
+  const { true_token, false_token } = options;
+  if (!decoder) {
+    if (true_token === undefined && false_token === undefined) return undefined;
+    throw new InputError(`${kWhere}: option 'true_token': expected none, as this model has a head with labels`);
   }
-  return sigmoid;
+  if (true_token === undefined) {
+    if (false_token !== undefined) throw new InputError(`${kWhere}: option 'false_token': expected true_token with it`);
+    if (decoder.ids.length > 0) return Int32Array.from(decoder.ids);
+    throw new InputError(
+      `${kWhere}: this decoder's files do not name the tokens of its answer (a LogitScore module in modules.json): expected the option 'true_token', ` +
+        `such as { true_token: 'yes', false_token: 'no' } for Qwen3-Reranker or { true_token: '1', false_token: '0' } for mxbai-rerank-v2`,
+    );
+  }
+  const names = { true_token, ...(false_token !== undefined && { false_token }) };
+  return Int32Array.from(Object.entries(names), ([option, token]) => {
+    const { id } = engine.call((handle) => handle.token_to_id(token));
+    if (id >= 0) return id;
+    throw new InputError(`${kWhere}: option '${option}': expected a token of the vocabulary, found ${describe(token)}`);
+  });
 }
 
-/** A prompt that Python would put before each query. */
-function checkPrompt({ prompts, default_prompt_name: name }: Record<string, unknown>): void {
-  const prompt = typeof name === 'string' ? (prompts as Record<string, unknown> | undefined)?.[name] : undefined;
-  if (!prompt) return;
-  throw new UnsupportedError(`${kSettings}: default_prompt_name: expected none for a cross-encoder, found ${describe(name)}`);
+/** The tokens that end both texts; none if one is the whole of a text, as then nothing between them varies. */
+function commonEnd(engine: TaskEngine, ends: readonly [string, string]): Int32Array {
+  const [a, b] = ends.map((text) =>
+    engine.call((handle) => handle.encode([text], undefined, ownCopy({ add_special_tokens: false }))).ids.slice(),
+  ) as [Int32Array, Int32Array];
+  const most = Math.min(a.length, b.length);
+  let count = 0;
+  while (count < most && a[a.length - 1 - count] === b[b.length - 1 - count]) ++count;
+  return count < most ? a.slice(a.length - count) : new Int32Array();
+}
+
+function seamOptions(engine: TaskEngine, ranker: Ranker, options: Options): SeamPredictOptions {
+  const ids = labelIds(engine, ranker, options);
+  const { ends, isChat } = options;
+  const tail = ends && commonEnd(engine, ends);
+  const { max_length } = ranker;
+  const limit = max_length === undefined ? undefined : Math.min(max_length, engine.call((handle) => handle.info()).context_length);
+  return ownCopy({
+    ...(limit !== undefined && { max_length: limit }),
+    ...toSeamOptions(options),
+    ...(ids && { label_ids: ids }),
+    ...(isChat && { add_special_tokens: false }),
+    ...(tail && { tail }),
+  });
 }
 
 export const textRanking: Task<Input, Options, Result> = {
-  head: 'sequence',
+  head: 'ranking',
 
-  prepare([query, documents, given]) {
-    const where = 'text-ranking';
-    const { options, signal, own } = takeOptions<TextRankingOptions>(where, given, kRules);
-    if (typeof query !== 'string') throw new InputError(`${where}: expected a query, a string, found ${describe(query)}`);
-    const list = readTexts(`${where}: documents`, documents);
-    const top_k = takeTopK(where, own, Infinity);
-    const { return_documents, top_k: _top_k, ...rest } = options;
+  // What the files ask for and wattn does not do is refused at once.
+  async open(load) {
+    const engine = await load();
+    try {
+      const { files } = engine as AnyEngine;
+      ownActivation(files, readRanker(files));
+    } catch (error) {
+      (engine as AnyEngine).dispose();
+      throw error;
+    }
+    return { engine };
+  },
+
+  async prepare([query, documents, given], engine) {
+    const { options, signal, own } = takeOptions<TextRankingOptions>(kWhere, given, kRules);
+    if (typeof query !== 'string') throw new InputError(`${kWhere}: expected a query, a string, found ${describe(query)}`);
+    const list = readTexts(`${kWhere}: documents`, documents);
+    const top_k = takeTopK(kWhere, own, Infinity);
+    const { return_documents, top_k: _top_k, prompt, prompt_name, chat_template, ...rest } = options;
+    const ranker = readRanker(engine.files);
+    const named = { ...(prompt !== undefined && { prompt }), ...(prompt_name !== undefined && { prompt_name }) };
+    const before = promptOf(kWhere, ranker.settings, undefined, named);
+    const { pairMessages } = await import('./pair_messages.js');
+    const chat = pairMessages(engine.files, ranker, before, chat_template);
     return {
-      items: list.map((text_pair) => ({ text: query, text_pair })),
-      options: rest as Options,
+      items: list.map((document) =>
+        chat ? { text: chat.render(query, document) } : { text: before + query, text_pair: document },
+      ),
+      options: { ...rest, ...(chat && { isChat: true, ends: chat.ends }) },
       signal,
       finish: (results) =>
         topIndices(
@@ -87,19 +130,20 @@ export const textRanking: Task<Input, Options, Result> = {
   },
 
   async run(engine, items, options, context) {
-    const found = readFields(engine.files, kSettings);
-    const settings = found.model_type === 'CrossEncoder' ? found : {}; // as in Python, those of other kinds do not count
+    const ranker = readRanker(engine.files);
     const given = options.function_to_apply;
-    const apply = given
-      ? (kActivations[given === 'none' ? 'Identity' : 'Sigmoid'] as (logit: number) => number)
-      : ownFunction(readConfig(engine), settings);
-    checkPrompt(settings);
-    const runs = await predict(engine, items, toSeamOptions(options), context, options.on_overflow);
-    const labels = runs[0]?.[0]?.labels ?? 1;
-    if (labels !== 1) throw new UnsupportedError(`text-ranking: expected a cross-encoder, with one label, found ${labels} labels`);
-    return runs.map((windows, i) => ({
-      score: apply(judgedWindow(windows, context.first + i).logits[0] as number),
-      ...factsOf(windows),
-    }));
+    const own = given === undefined ? undefined : given === 'none' ? 'Identity' : 'Sigmoid';
+    const apply = own ? (kActivations[own] as (logit: number) => number) : ownActivation(engine.files, ranker);
+    const seam = seamOptions(engine, ranker, options);
+    const runs = await predict(engine, items, seam, context, options.on_overflow);
+    const labels = seam.label_ids ? 1 : (runs[0]?.[0]?.labels ?? 1);
+    if (labels !== 1)
+      throw new UnsupportedError(
+        `${kWhere}: expected a cross-encoder, with one label, found ${labels} labels: take text-classification, with { text, text_pair }`,
+      );
+    return runs.map((windows, i) => {
+      const [logit, other = 0] = judgedWindow(windows, context.first + i).logits;
+      return { score: apply(Math.fround((logit as number) - other)), ...factsOf(windows) };
+    });
   },
 };

@@ -19,6 +19,7 @@ export interface ChatContext {
 
 interface Environment {
   variables: Map<string, unknown>;
+  lookupVariable?(name: string): unknown;
   set(name: string, value: unknown): void;
 }
 interface Interpreter {
@@ -115,7 +116,8 @@ function withLimits(interpreter: Interpreter | undefined, most: number, render: 
       environment.variables.delete('range');
       environment.set('range', range);
     }
-    return evaluate.call(this, node, environment);
+    // Where a filter finds nothing (`first` of an empty list) the package has no value at all, where Jinja has one that is undefined.
+    return evaluate.call(this, node, environment) ?? environment.lookupVariable?.('');
   };
   try {
     return render();
