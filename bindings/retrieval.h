@@ -18,7 +18,8 @@ void set_text_facts(PlainAnswer& out, const Vectors& result) {
 class RetrievalHandle : public ModelHandle {
  public:
   // options: is_query, max_length, split_special_tokens, first_text. Answer: data [sum of rows, dim], dim, ids and offsets (two
-  // numbers each) [sum of rows], rows [texts]; tokens, untruncated, unknown [texts].
+  // numbers each) [sum of rows], rows [texts]; tokens, untruncated, unknown [texts]; with a LexicalHead
+  // dense [texts, hidden], and indices, values, counts as below.
   Address token_vectors(val text, val lengths, val options, int steps) {
     const Options given(options);
     auto texts = std::make_unique<Texts>(text, lengths);
@@ -36,6 +37,12 @@ class RetrievalHandle : public ModelHandle {
       out.set("ids", result.ids);
       out.set("offsets", &result.offsets.data()->begin, 2 * result.offsets.size());
       out.set("rows", result.rows);
+      if (!result.dense.empty()) {
+        out.set("dense", result.dense);
+        out.set("indices", result.indices);
+        out.set("values", result.values);
+        out.set("counts", result.counts);
+      }
       set_text_facts(out, result);
     };
     return start({std::move(texts), nullptr, std::move(job).value(), report}, steps);

@@ -237,7 +237,9 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   const Documents documents(all.value());
   auto config = read_config(documents);
   if (!config.ok()) return config.error();
-  auto plan = make_plan(config.value().root(), options);
+  LoadOptions wanted = options;
+  if (options.retrieval != Retrieval::kNone && has_lexical_head(documents)) wanted.head = HeadKind::kNone;
+  auto plan = make_plan(config.value().root(), wanted);
   if (!plan.ok()) return plan.error();
   ModelConfig& stacks = plan.value().stacks;
   const Kernels& kernels = options.precision == Precision::kFast ? fast_kernels() : exact_kernels();
@@ -370,7 +372,7 @@ Result<void> ModelLoader::begin_modules() {
   // A GGUF file includes the modules' tensors.
   for (const SentenceModule& module : modules) {
     if (!module.path.empty() && !weight_files_.front().ends_with(".gguf"))
-      weight_files_.push_back(module.path + "/model.safetensors");
+      weight_files_.push_back(module.path + module.file);
   }
   return {};
 }
@@ -402,6 +404,8 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, 
     // Names of a module's tensors begin with its folder.
     const std::size_t folder = file.ends_with(".gguf") ? 0 : file.rfind('/') + 1;
     if (folder > 0) return file.substr(0, folder) + std::string(name);
+    // A layer of torch in a file of its own (bge-m3's) has the names of a Dense module.
+    if (file.ends_with(".pt")) return file.substr(0, file.size() - 3) + "/linear." + std::string(name);
     constexpr std::string_view kEncoder = "token_rep_layer.bert_layer.model.";  // of a model with a SpanHead
     if (name.starts_with(kEncoder)) name.remove_prefix(kEncoder.size());
     return canonical_weight_name(arch, name, is_gguf);

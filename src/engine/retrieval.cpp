@@ -290,13 +290,72 @@ Result<void> read_sparse(const Documents& documents, JsonRef config, RetrievalPa
   return {};
 }
 
+// Ids of the tokens that FlagEmbedding leaves out. Names that tokenizer_config.json lacks are those of XLMRobertaTokenizer.
+Result<std::vector<std::int32_t>> unweighted_ids(const Documents& documents, const Tokenizer& tokenizer) {
+  constexpr std::pair<const char*, const char*> kTokens[] = {
+      {"cls_token", "<s>"}, {"eos_token", "</s>"}, {"pad_token", "<pad>"}, {"unk_token", "<unk>"}};
+  std::vector<std::int32_t> out;
+  for (const auto& [key, usual] : kTokens) {
+    const auto token = special_token(documents, key);
+    if (!token.ok()) return token.error();
+    if (const auto id = tokenizer.token_to_id(token.value().empty() ? usual : token.value())) out.push_back(*id);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// in_features and out_features of a layer that JS has described.
+Result<SentenceModule> read_layer(const Documents& documents, const char* name, std::int64_t hidden) {
+  const auto json = documents.read(std::string(name) + "/config.json");
+  if (!json.ok()) return json.error();
+  Fields fields(json.value().root());
+  const std::int64_t in = fields.size("in_features", 1 << 20), out = fields.size("out_features", 1 << 20);
+  if (!fields.ok()) return fields.error();
+  if (in != hidden) {
+    return model_format_error(std::string(name) + ".pt: weight: expected the model's hidden_size " + std::to_string(hidden) +
+                              " columns, found " + std::to_string(in));
+  }
+  return SentenceModule{.path = name, .in = in, .out = out, .activation = Activation::kNone, .file = ".pt"};
+}
+
+// bge-m3 as FlagEmbedding saves it: beside the modules of its vectors of sentences, two linear layers over the tokens' states.
+Result<void> read_m3(const Documents& documents, JsonRef config, RetrievalParts& out) {
+  if (auto e = read_sentence_files(documents, out.sentence); !e.ok()) return e;
+  auto tokenizer = read_tokenizer(documents, out.sentence.lowercase);
+  if (!tokenizer.ok()) return tokenizer.error();
+  auto ids = unweighted_ids(documents, tokenizer.value());
+  if (!ids.ok()) return ids.error();
+  out.lexical.unweighted = std::move(ids).value();
+  out.tokenizer = std::move(tokenizer).value();
+  const auto hidden = config["hidden_size"].as_int();
+  if (!hidden.ok()) return hidden.error();
+  const auto sparse = read_layer(documents, kSparseLinear, hidden.value());
+  if (!sparse.ok()) return sparse.error();
+  if (sparse.value().out != 1)
+    return unsupported_error("sparse_linear.pt: weight: expected one row, found " + std::to_string(sparse.value().out));
+  out.lexical.weight.resize(static_cast<std::size_t>(hidden.value()));
+  const std::string layer = std::string(kSparseLinear) + "/linear.";
+  out.slots.push_back({.name = layer + "weight", .shape = {1, hidden.value()}, .write_row = [&out](std::int64_t, const float* row) {
+                         std::copy_n(row, out.lexical.weight.size(), out.lexical.weight.begin());
+                       }});
+  out.slots.push_back({.name = layer + "bias", .shape = {1}, .write_row = [&out](std::int64_t, const float* row) {
+                         out.lexical.bias = *row;
+                       }});
+  out.weight_files.push_back(std::string(kSparseLinear) + ".pt");
+  if (out.kind == Retrieval::kSparse) return {};
+  auto tokens = read_layer(documents, kColbertLinear, hidden.value());
+  if (!tokens.ok()) return tokens.error();
+  out.sentence.modules.push_back(std::move(tokens).value());
+  return {};
+}
+
 }  // namespace
 
 Result<std::shared_ptr<RetrievalParts>> read_retrieval(Retrieval kind, const Documents& documents, JsonRef config) {
   auto parts = std::make_shared<RetrievalParts>();
   parts->kind = kind;
-  const auto read =
-      kind == Retrieval::kSparse ? read_sparse(documents, config, *parts) : read_token_vectors(documents, config, *parts);
+  const auto read = has_lexical_head(documents) ? read_m3(documents, config, *parts)
+                    : kind == Retrieval::kSparse ? read_sparse(documents, config, *parts) : read_token_vectors(documents, config, *parts);
   if (!read.ok()) return read.error();
   return parts;
 }

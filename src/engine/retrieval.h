@@ -25,6 +25,13 @@ struct TokenVectorsRole {
   std::vector<std::int32_t> skiplist{};  // ids of the tokens that get no vector, sorted
 };
 
+// bge-m3's head for sparse vectors (arXiv 2402.03216): a token's weight is relu(w . state + b).
+struct LexicalHead {
+  std::vector<float> weight{};  // [hidden]; empty: the model has no such head
+  float bias = 0;
+  std::vector<std::int32_t> unweighted{};  // ids of special tokens, sorted
+};
+
 struct RetrievalParts {
   Retrieval kind = Retrieval::kNone;
   // For the loader, which takes both.
@@ -35,6 +42,9 @@ struct RetrievalParts {
   TokenVectorsRole query{}, document{};
   std::int32_t expansion_id = -1;
   bool attend_to_expansion = false;
+
+  // Of bge-m3, for both: then documents and queries have a vector for each token but the first.
+  LexicalHead lexical{};
 
   // Sparse vectors.
   SpladeConfig splade{};
@@ -51,5 +61,11 @@ struct RetrievalParts {
 // config_sentence_transformers.json, sentence_bert_config.json; artifact.metadata; router_config.json, and the tokenizer's files in
 // the folder of the queries' module.
 Result<std::shared_ptr<RetrievalParts>> read_retrieval(Retrieval kind, const Documents& documents, JsonRef config);
+
+// Whether the repository has the heads of bge-m3: JS adds config.json files of them, with in_features and out_features, in the place
+// of the folders of modules.
+constexpr const char* kSparseLinear = "sparse_linear";
+constexpr const char* kColbertLinear = "colbert_linear";
+inline bool has_lexical_head(const Documents& documents) { return documents.has(std::string(kSparseLinear) + "/config.json"); }
 
 }  // namespace wattn

@@ -15,7 +15,7 @@
 
 namespace wattn {
 
-// A module behind the pooling, or of late interaction over each token's vector. Weights are in path + "/model.safetensors".
+// A module behind the pooling, or of late interaction over each token's vector. Weights are in path + file.
 struct SentenceModule {
   enum class Kind : std::uint8_t {
     kDense,      // activation(x W^T + b), to which x or its projection may be added
@@ -29,6 +29,7 @@ struct SentenceModule {
   bool bias = true;
   Activation activation = Activation::kTanh;
   bool residual = false;  // x is added, or, if out differs from in, x R^T
+  const char* file = "/model.safetensors";
   bool projects_residual() const { return residual && in != out; }
 };
 

@@ -23,6 +23,24 @@ float activate(const SpladeConfig& config, float logit) {
 
 }  // namespace
 
+Result<std::vector<std::int32_t>> lexical_weights(const Model& model, std::span<const std::int32_t> ids, const float* states,
+                                                  const std::string& text, std::vector<float>& weights) {
+  const LexicalHead& head = model.retrieval()->lexical;
+  const auto width = static_cast<std::int64_t>(head.weight.size());
+  std::vector<std::int32_t> out;
+  for (const std::int32_t id : ids) {
+    const float weight = model.kernels().dot(states, head.weight.data(), width) + head.bias;
+    states += width;
+    if (auto checked = check_finite(&weight, 1, text); !checked.ok()) return checked.error();
+    if (weight <= 0 || std::binary_search(head.unweighted.begin(), head.unweighted.end(), id)) continue;
+    float& most = weights[static_cast<std::size_t>(id)];
+    if (most == 0) out.push_back(id);
+    most = std::max(most, weight);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 SparseVectorsJob::SparseVectorsJob(Model& model, std::span<const std::u16string_view> texts, const SparseVectorsOptions& options)
     : TextJob(model, texts.size()), texts_(texts), options_(options), parts_(*model.retrieval()) {}
 
@@ -94,7 +112,12 @@ Result<Encoding> SparseVectorsJob::encode(std::size_t text) {
 
 Result<void> SparseVectorsJob::run(const Batch& batch, const std::vector<std::size_t>& texts) {
   if (is_static()) return {};
-  const std::int64_t vocab = model().labels();
+  const bool is_lexical = !parts_.lexical.weight.empty();
+  if (is_lexical && batch.tokens() > 0) {
+    const auto states = model().run(batch, nullptr);
+    return states.ok() ? append_lexical(batch, states.value(), texts) : Result<void>(states.error());
+  }
+  const std::int64_t vocab = is_lexical ? model().transformer().config().vocab_size : model().labels();
   std::vector<float> pooled(static_cast<std::size_t>(batch.batch() * vocab), 0.0f);
   if (batch.tokens() > 0) {
     const auto states = model().run(batch, nullptr);
@@ -109,6 +132,21 @@ Result<void> SparseVectorsJob::run(const Batch& batch, const std::vector<std::si
       for (std::int64_t i = 0; i < vocab; ++i) weights[i] = activate(parts_.splade, weights[i]);
     }
     append(all, weights);
+  }
+  return {};
+}
+
+Result<void> SparseVectorsJob::append_lexical(const Batch& batch, const float* states, const std::vector<std::size_t>& texts) {
+  const std::int64_t hidden = model().transformer().config().hidden_size;
+  std::vector<float> weights(static_cast<std::size_t>(model().transformer().config().vocab_size));
+  for (std::int64_t i = 0; i < batch.batch(); ++i) {
+    const std::int64_t begin = batch.seq_start[i];
+    const auto ids = std::span(batch.input_ids).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(batch.length(i)));
+    auto found = lexical_weights(model(), ids, states + begin * hidden, name_of(texts[static_cast<std::size_t>(i)]), weights);
+    if (!found.ok()) return found.error();
+    const std::vector<std::int32_t> used = found.value();
+    append(std::move(found).value(), weights.data());
+    for (const std::int32_t id : used) weights[static_cast<std::size_t>(id)] = 0;
   }
   return {};
 }

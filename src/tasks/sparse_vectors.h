@@ -32,6 +32,11 @@ struct SparseVectorsResult {
   std::vector<float> unknown;                    // [texts] share of unknown tokens (Encoding::unknown)
 };
 
+// The weights of a text's tokens by a LexicalHead: of each token the largest of its places, none below or at 0. ids: of the text;
+// states: [tokens, hidden]; weights: [vocab], zeros before. Returns the ids of those with a weight, rising.
+Result<std::vector<std::int32_t>> lexical_weights(const Model& model, std::span<const std::int32_t> ids, const float* states,
+                                                  const std::string& text, std::vector<float>& weights);
+
 class SparseVectorsJob final : public TextJob {
  public:
   // texts must live as long as the result. Needs a model loaded for Retrieval::kSparse.
@@ -49,6 +54,7 @@ class SparseVectorsJob final : public TextJob {
   void append(std::vector<std::int32_t> ids, const float* weights);
   void append_static(std::vector<std::int32_t> ids);
   // pooled: [batch, vocab], zeros before. states: [tokens, hidden].
+  Result<void> append_lexical(const Batch& batch, const float* states, const std::vector<std::size_t>& texts);
   Result<void> pool_logits(const Batch& batch, const float* states, const std::vector<std::size_t>& texts, float* pooled);
   std::string name_of(std::size_t text) const;
 

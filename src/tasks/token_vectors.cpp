@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "tasks/sparse_vectors.h"
+
 namespace wattn {
 namespace {
 
@@ -71,18 +73,41 @@ Result<Encoding> TokenVectorsJob::encode(std::size_t text) {
   return encoded;
 }
 
+std::string TokenVectorsJob::name_of(std::size_t text) const {
+  return "text " + std::to_string(options_.first_text + static_cast<std::int64_t>(text));
+}
+
 void TokenVectorsJob::add(Encoding window, std::size_t, bool) { encodings_.push_back(std::move(window)); }
 
 void TokenVectorsJob::keep(const Encoding& encoding, const float* hidden, std::vector<float>& rows) {
   const std::int64_t width = model().transformer().config().hidden_size;
   const std::size_t before = result_.ids.size();
   for (std::size_t t = 0; t < encoding.size(); ++t, hidden += width) {
+    if (t == 0 && !parts_.lexical.weight.empty()) continue;
     if (std::binary_search(role_.skiplist.begin(), role_.skiplist.end(), encoding.ids[t])) continue;
     rows.insert(rows.end(), hidden, hidden + width);
     result_.ids.push_back(encoding.ids[t]);
     result_.offsets.push_back(encoding.offsets[t]);
   }
   result_.rows.push_back(static_cast<std::int32_t>(result_.ids.size() - before));
+}
+
+Result<void> TokenVectorsJob::add_others(const Encoding& encoding, const float* hidden, const std::string& text) {
+  const TransformerConfig& config = model().transformer().config();
+  const std::size_t at = result_.dense.size();
+  result_.dense.resize(at + static_cast<std::size_t>(config.hidden_size));
+  if (encoding.size() > 0) std::copy_n(hidden, config.hidden_size, &result_.dense[at]);
+  if (auto checked = check_finite(&result_.dense[at], config.hidden_size, text); !checked.ok()) return checked;
+  model().kernels().l2_normalize(&result_.dense[at], kNormEpsilon, config.hidden_size);
+  std::vector<float> weights(static_cast<std::size_t>(config.vocab_size));
+  const auto found = lexical_weights(model(), encoding.ids, hidden, text, weights);
+  if (!found.ok()) return found.error();
+  for (const std::int32_t id : found.value()) {
+    result_.indices.push_back(id);
+    result_.values.push_back(weights[static_cast<std::size_t>(id)]);
+  }
+  result_.counts.push_back(static_cast<std::int32_t>(found.value().size()));
+  return {};
 }
 
 Result<void> TokenVectorsJob::run(const Batch& batch, const std::vector<std::size_t>& texts) {
@@ -102,7 +127,10 @@ Result<void> TokenVectorsJob::run(const Batch& batch, const std::vector<std::siz
     const auto hidden = model().run(batch, nullptr);
     if (!hidden.ok()) return hidden.error();
     for (std::size_t i = 0; i < encodings_.size(); ++i) {
-      keep(encodings_[i], hidden.value() + batch.seq_start[i] * model().transformer().config().hidden_size, rows);
+      const float* states = hidden.value() + batch.seq_start[i] * model().transformer().config().hidden_size;
+      keep(encodings_[i], states, rows);
+      if (parts_.lexical.weight.empty()) continue;
+      if (auto added = add_others(encodings_[i], states, name_of(texts[i])); !added.ok()) return added;
     }
   }
   encodings_.clear();
@@ -115,8 +143,8 @@ Result<void> TokenVectorsJob::run(const Batch& batch, const std::vector<std::siz
   std::size_t at = 0;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::size_t count = static_cast<std::size_t>(result_.rows[first + i]) * dim;
-    const std::string text = "text " + std::to_string(options_.first_text + static_cast<std::int64_t>(texts[i]));
-    if (auto checked = check_finite(rows.data() + at, static_cast<std::int64_t>(count), text); !checked.ok()) return checked;
+    const auto checked = check_finite(rows.data() + at, static_cast<std::int64_t>(count), name_of(texts[i]));
+    if (!checked.ok()) return checked;
     at += count;
   }
   for (at = 0; at < rows.size(); at += dim) model().kernels().l2_normalize(rows.data() + at, kNormEpsilon, result_.dim);

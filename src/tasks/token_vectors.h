@@ -30,6 +30,11 @@ struct TokenVectorsResult {
   std::vector<std::int32_t> tokens;              // [texts] without expansion, including the prefix and what is skipped
   std::vector<std::int32_t> tokens_untruncated;  // [texts]
   std::vector<float> unknown;                    // [texts] share of unknown tokens (Encoding::unknown)
+  // Of a model with a LexicalHead, beside these.
+  std::vector<float> dense;           // [texts, hidden] the first token's state at length 1
+  std::vector<std::int32_t> indices;  // [sum of counts], as the next two: SparseVectorsResult
+  std::vector<float> values;
+  std::vector<std::int32_t> counts;
 };
 
 class TokenVectorsJob final : public TextJob {
@@ -46,6 +51,10 @@ class TokenVectorsJob final : public TextJob {
   Result<void> prepare();
   // Appends the vectors of a sequence's tokens that are kept, before normalisation. hidden: [tokens, hidden].
   void keep(const Encoding& encoding, const float* hidden, std::vector<float>& rows);
+  // The other vectors of a model with a LexicalHead.
+  Result<void> add_others(const Encoding& encoding, const float* hidden, const std::string& text);
+
+  std::string name_of(std::size_t text) const;
 
   Result<Encoding> encode(std::size_t text) override;
   void add(Encoding window, std::size_t text, bool is_first) override;

@@ -12,6 +12,7 @@ const kModels: Record<string, () => Files> = {
   'deepset/minilm-uncased-squad2': () => headFiles('answer'),
   'cross-encoder/ms-marco-MiniLM-L6-v2': () => headFiles('ranker'),
   'lightonai/GTE-ModernColBERT-v1': () => folder('late-interaction/modernbert'),
+  'BAAI/bge-m3': () => folder('m3'),
   'Qwen/Qwen3-Reranker-0.6B': () => folder('rerankers/qwen3'),
   'naver/splade-cocondenser-ensembledistil': () => folder('sparse/splade'),
   'HuggingFaceTB/SmolLM2-135M-Instruct': chatFiles,

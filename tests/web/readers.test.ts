@@ -18,7 +18,7 @@ const adapter = (change: Record<string, unknown> | string) => {
 };
 const modules = (text: string) => () => {
   const source = bytesSource([['modules.json', bytes(text)]]);
-  return openRetrieval(source, new Progress(source, undefined), new AbortController().signal);
+  return openRetrieval(source, new Progress(source, undefined), new AbortController().signal, true);
 };
 
 const kCases: Record<string, () => unknown> = {

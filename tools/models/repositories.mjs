@@ -196,7 +196,10 @@ export const repositories = [
   embed('sentence-transformers/gtr-t5-base', t5(768, 3072, 12, 12), { weights: `safetensors, 2_Dense/${kBin}` }),
   embed('BAAI/bge-small-en-v1.5', bert(384, 12, 12, 1536)),
   embed('BAAI/bge-base-en-v1.5', bert(768, 12, 12, 3072)),
-  embed('BAAI/bge-m3', xlmRoberta('large', { max_position_embeddings: 8194 }), { weights: kBin, note: 'dense vectors' }),
+  embed('BAAI/bge-m3', xlmRoberta('large', { max_position_embeddings: 8194 }), {
+    weights: kBin,
+    note: 'all three kinds of vectors',
+  }),
   embed('intfloat/e5-small-v2', bert(384, 12, 12, 1536)),
   embed('intfloat/multilingual-e5-small', bert(384, 12, 12, 1536, 250037)),
   embed('intfloat/multilingual-e5-large', xlmRoberta('large')),

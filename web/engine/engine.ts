@@ -171,7 +171,7 @@ export class Engine implements AnyEngine {
         }
         if (!retrieves) return { from: source, ...(await openModelFiles(source, progress, signal, few, idsOnly, ofSentences)) };
         const { openRetrieval } = await import('../source/retrieval_files.js');
-        const { source: from, more } = await openRetrieval(source, progress, signal);
+        const { source: from, more } = await openRetrieval(source, progress, signal, head === 'token_vectors');
         return { from, ...(await openModelFiles(from, progress, signal, more)) };
       };
       const opening = gguf

@@ -163,6 +163,11 @@ export interface TokenVectorsAnswer extends JobAnswer {
   tokens: Int32Array;
   untruncated: Int32Array;
   unknown: Float32Array;
+  // Of a model with all three kinds of vectors:
+  dense?: Float32Array; // [texts, hidden]
+  indices?: Int32Array; // [sum of counts]
+  values?: Float32Array; // [sum of counts]
+  counts?: Int32Array; // [texts]
 }
 
 export interface SparseVectorsAnswer extends JobAnswer {

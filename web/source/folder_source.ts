@@ -20,7 +20,7 @@ export function openInFolder(
       const bytes = held.get(file);
       return bytes ? openView(bytes) : source.open(at(file), signal);
     },
-    size: (file, signal) => source.size(at(file), signal),
+    size: async (file, signal) => held.get(file)?.length ?? source.size(at(file), signal),
     place: (file) => source.place(at(file)),
   };
 }

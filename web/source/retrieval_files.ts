@@ -1,8 +1,20 @@
-// The files of models for late interaction and sparse vectors, which may lie in a folder for each module.
+// The files of models for late interaction and sparse vectors, which may lie in a folder for each module; or beside an encoder (bge-m3).
 import { parseJson } from '../core/json.js';
+import { concat } from '../core/texts.js';
 import { openInFolder } from './folder_source.js';
-import { modulePath, readOptional, readRequired, type NamedBytes, type Progress } from './model_files.js';
+import {
+  checkSmall,
+  missingFile,
+  modulePath,
+  readOptional,
+  readPieces,
+  readRequired,
+  type NamedBytes,
+  type Progress,
+} from './model_files.js';
 import type { ModelSource } from './source.js';
+import { kM3Layers } from './m3_layers.js';
+import { openTorchFile } from './torch_file.js';
 
 /** Small files of a tokenizer. */
 const kTokenizer = ['tokenizer.json', 'tokenizer_config.json', 'vocab.txt'];
@@ -28,7 +40,29 @@ function parse(files: readonly NamedBytes[]): any {
   }
 }
 
-export async function openRetrieval(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<Retrieval> {
+/** Whether there is this layer of bge-m3. Holds its .pt in the layout of safetensors, and its shape as a Dense module's config.json has it. */
+async function openLayer(source: ModelSource, name: string, held: Map<string, Uint8Array>, signal: AbortSignal): Promise<boolean> {
+  const file = `${name}.pt`;
+  const open = await source.open(file, signal);
+  if (!open) return false;
+  const torch = await openTorchFile(file, source.place(file), open);
+  const { pieces } = await readPieces(torch, signal, (size) => checkSmall(file, 'a file', size));
+  const bytes = concat(Uint8Array, pieces);
+  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+  const { weight } = parseJson(new TextDecoder().decode(bytes.subarray(8, 8 + length))) as { weight?: { shape?: number[] } };
+  const [out_features, in_features] = weight?.shape ?? [];
+  held.set(file, bytes);
+  held.set(`${name}/config.json`, new TextEncoder().encode(JSON.stringify({ in_features, out_features })));
+  return true;
+}
+
+/** ofTokens: whether vectors of tokens are wanted, or sparse ones alone. */
+export async function openRetrieval(
+  source: ModelSource,
+  progress: Progress,
+  signal: AbortSignal,
+  ofTokens: boolean,
+): Promise<Retrieval> {
   const modules = await readOptional(source, 'modules.json', progress, signal);
   const list = parse(modules);
   const found = (Array.isArray(list) ? list : []).map(typed);
@@ -38,11 +72,17 @@ export async function openRetrieval(source: ModelSource, progress: Progress, sig
   const routed = Object.entries(types ?? {}).map(([path, type]) => typed({ type, path }));
   const encoder = isRouter ? modulePath('router_config.json', structure?.document?.[0]) : '';
   const held = new Map([...modules, ...router]);
+  // Sentence vectors, which neither task has by themselves.
+  const mayBeM3 = modules.length === 0 || found[1]?.type === 'Pooling';
+  const [sparse, colbert] = kM3Layers;
+  const isM3 = mayBeM3 && (await openLayer(source, sparse, held, signal));
+  if (isM3 && ofTokens && !(await openLayer(source, colbert, held, signal))) throw missingFile(source, `${colbert}.pt`);
   const ofWhole = [...held.keys(), 'config_sentence_transformers.json'];
   return {
     source: openInFolder(source, encoder, held, ofWhole),
     more: [
-      ...(modules.length === 0 ? ['artifact.metadata'] : []),
+      ...(modules.length === 0 && !isM3 ? ['artifact.metadata'] : []),
+      ...[...held.keys()].filter((name) => name.includes('/')),
       ...(isRouter ? ['router_config.json'] : []),
       ...[...found, ...routed].flatMap(({ type, path }) => {
         if (path === '') return [];

@@ -8,7 +8,8 @@ import { TensorBase } from '../core/tensor_base.js';
 import { readTexts } from '../core/texts.js';
 import { takeOptions, takeTopK, type Call, type Context, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
 import { isArray, promptOf, runTexts, settingsOf, type Facts, type Role } from './retrieval.js';
-import type { LateInteractionRankOptions, RankedDocument, TokenVectors, TokenVectorsOptions } from './retrieval_types.js';
+import { hasM3 } from '../source/m3_layers.js';
+import type { LateInteractionRankOptions, RankedDocument, Sparse, TokenVectors, TokenVectorsOptions } from './retrieval_types.js';
 
 const kWhere = 'late-interaction';
 const kEncodeRules: Rules = { prompt: 'string', prompt_name: 'string' };
@@ -19,6 +20,9 @@ const kEncode = Symbol('encode');
 interface Matrix {
   data: Float32Array; // [rows, dim]
   dim: number;
+  /** Of bge-m3, beside them: then a score is the mean over a query's vectors. */
+  dense?: Float32Array | undefined;
+  sparse?: Sparse | undefined;
 }
 
 interface Encoded extends Matrix, Facts {
@@ -54,12 +58,12 @@ function score(query: Matrix, document: Matrix): number {
     }
     sum += most;
   }
-  return Math.fround(sum);
+  return Math.fround(query.dense ? (sum * dim) / a.length : sum);
 }
 
 function toMatrix(what: string, value: unknown): Matrix {
   if (value instanceof TensorBase && value.dims.length === 2 && isArray(value.data, 'Float32Array'))
-    return { data: value.data as Float32Array, dim: value.dims[1] as number };
+    return { data: value.data as Float32Array, dim: value.dims[1] as number, dense: (value as Partial<TokenVectors>).dense };
   throw new InputError(
     `${kWhere}: ${what}: expected a text, or vectors of encode_query or encode_document, found ${describe(value)}`,
   );
@@ -81,7 +85,7 @@ interface Ready {
 /** PyLate has one default prompt; sentence-transformers one for queries and one for documents. */
 function prepareText(engine: Pick<TaskEngine, 'files'>, role: Role, given: { prompt?: string; prompt_name?: string }) {
   const settings = settingsOf(engine);
-  const isOwn = settings.model_type === 'MultiVectorEncoder';
+  const isOwn = settings.model_type === 'MultiVectorEncoder' || hasM3(engine.files);
   const prompt = promptOf(kWhere, settings, isOwn ? role : undefined, given);
   return (text: string): Ready => {
     const whole = prompt + text;
@@ -91,9 +95,10 @@ function prepareText(engine: Pick<TaskEngine, 'files'>, role: Role, given: { pro
   };
 }
 
-function toVectors({ data, dim, ids, offsets, tokens, truncated, unknown }: Encoded): TokenVectors {
+function toVectors({ data, dim, ids, offsets, tokens, truncated, unknown, dense, sparse }: Encoded): TokenVectors {
   const tensor = new Tensor('float32', data, [ids.length, dim]);
-  return Object.assign(tensor, { ids, offsets, tokens, truncated, unknown });
+  const others = dense && sparse && { dense, sparse: { ...sparse, tokens, truncated, unknown } };
+  return Object.assign(tensor, { ids, offsets, tokens, truncated, unknown, ...others });
 }
 
 function prepareEncode(engine: Pick<TaskEngine, 'files'>, role: Role, texts: unknown, given: unknown): Call<Item, Options, Result> {
@@ -130,6 +135,7 @@ function prepareEncode(engine: Pick<TaskEngine, 'files'>, role: Role, texts: unk
 async function encode(engine: TaskEngine, texts: readonly string[], options: Options, context: Context): Promise<Encoded[]> {
   const out: Encoded[] = [];
   let at = 0;
+  let weights = 0; // of the same job, like at
   let last: unknown;
   await runTexts(
     kWhere,
@@ -139,15 +145,20 @@ async function encode(engine: TaskEngine, texts: readonly string[], options: Opt
     context,
     (handle, text, lengths, seamOptions, steps) => handle.token_vectors(text, lengths, seamOptions, steps),
     (answer, text, facts) => {
-      if (answer !== last) at = 0;
+      if (answer !== last) at = weights = 0;
       last = answer;
-      const { data, dim, ids, offsets } = answer;
+      const { data, dim, ids, offsets, dense, indices, values, counts } = answer;
+      const width = (dense?.length ?? 0) / answer.rows.length;
+      const before = weights;
+      weights += counts?.[text] ?? 0;
+      const sparse = indices && values && { indices: indices.slice(before, weights), values: values.slice(before, weights) };
       const end = at + (answer.rows[text] as number);
       out.push({
         data: data.slice(at * dim, end * dim),
         dim,
         ids: ids.slice(at, end),
         offsets: offsets.slice(2 * at, 2 * end),
+        ...(dense && { dense: dense.slice(text * width, (text + 1) * width), sparse }),
         ...facts,
       });
       at = end;

@@ -25,6 +25,10 @@ export interface TokenVectors extends Tensor<'float32'> {
   truncated: boolean;
   /** The share of the text's tokens, from 0 to 1, that the vocabulary does not know. */
   unknown: number;
+  /** Of bge-m3 and its kin: the vector of the whole text, at length 1, from the same pass. */
+  dense?: Float32Array;
+  /** Of these models: the weights of its tokens, from the same pass. */
+  sparse?: SparseVector;
 }
 
 /** With a cross-encoder, its facts are of query and document together. */
@@ -73,7 +77,10 @@ export interface LateInteractionPipeline extends LoadedPipeline {
   encode_query: EncodeTokens;
   /** The vectors of documents, with the document prefix and without what the model skips. */
   encode_document: EncodeTokens;
-  /** The sum over the query's vectors of the largest product with a vector of the document; 0 for a document without vectors. */
+  /**
+   * The sum over the query's vectors of the largest product with a vector of the document; 0 for a document without vectors. With bge-m3 the mean, as in
+   * FlagEmbedding's `colbert_score`.
+   */
   max_sim(query: TensorBase, document: TensorBase): number;
   /** The same for several documents: a number for each. */
   max_sim(query: TensorBase, documents: readonly TensorBase[]): number[];
@@ -116,7 +123,7 @@ interface EncodeSparse {
   (texts: readonly string[], options?: SparseEncodingOptions): Promise<SparseVector[]>;
 }
 
-type Sparse = Pick<SparseVector, 'indices' | 'values'>;
+export type Sparse = Pick<SparseVector, 'indices' | 'values'>;
 
 /**
  * SPLADE, as sentence-transformers' `SparseEncoder` saves it.

@@ -5,6 +5,7 @@ import { topIndices } from '../core/scores.js';
 import { Tensor } from '../core/tensor.js';
 import { readTexts } from '../core/texts.js';
 import { takeOptions, takeTopK, type Task, type TextOptions } from '../engine/task.js';
+import { hasM3 } from '../source/m3_layers.js';
 import { isArray, promptOf, runTexts, settingsOf, type Role, type Settings } from './retrieval.js';
 import type { SparseEncodingOptions, SparseVector, WeightedWord } from './retrieval_types.js';
 
@@ -70,7 +71,8 @@ export const sparseEncoding: Task<Item, Options, Result> = {
 
   prepare([first, ...args], engine) {
     if (first === kSimilarity) {
-      const result = similarity(settingsOf(engine), args[0], args[1]);
+      // bge-m3's files say how its sentence vectors are compared.
+      const result = similarity(hasM3(engine.files) ? {} : settingsOf(engine), args[0], args[1]);
       return { items: [], options: {}, signal: undefined, finish: () => result };
     }
     if (first === kDecode) {
