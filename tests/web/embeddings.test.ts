@@ -53,6 +53,38 @@ describe('a model with a Dense module', () => {
     }
   });
 
+  // docs/retrieval.md has the list of what sentence-transformers 6 saves.
+  it.each([
+    'Router',
+    'Asym',
+    'BoW',
+    'WordEmbeddings',
+    'WordWeights',
+    'CNN',
+    'LSTM',
+    'WeightedLayerPooling',
+    'CLIPModel',
+    'SpladePooling',
+    'SparseAutoEncoder',
+    'SparseStaticEmbedding',
+    'MultiVectorMask',
+    'TokenPooling',
+    'LogitScore',
+  ])('is refused by name where vectors of texts have no such module: %s', async (type) => {
+    const modules: { type: string; path: string }[] = readJson('sentence/model/modules.json');
+    const other = { type: `sentence_transformers.modules.${type}`, path: `9_${type}` };
+    const lists = [[other], [...modules.slice(0, 1), other, ...modules.slice(1)], [...modules, other]];
+    for (const list of lists) {
+      const files = sentenceFiles().set('modules.json', new TextEncoder().encode(JSON.stringify(list)));
+      files.set(`9_${type}/config.json`, new TextEncoder().encode('{}'));
+      await expectError(
+        pipeline('feature-extraction', files),
+        'UnsupportedError',
+        new RegExp(`modules.json.*type: expected .*found .*${type}`),
+      );
+    }
+  });
+
   it('is refused by name when its files do not fit', async () => {
     const over = (name: string, content: unknown) =>
       pipeline('feature-extraction', new Map([...sentenceFiles(), [name, new TextEncoder().encode(JSON.stringify(content))]]));
