@@ -192,8 +192,8 @@ class ModelHandle {
     return begin_job({std::move(texts), nullptr, std::move(job).value(), report}, steps);
   }
 
-  // options: flags, max_length and overlap (to_encode_options), at_token, label_ids, tail and first_text. pairs: the second texts in the same form,
-  // or null. Answer: that of encode(), and logits [sum of rows, labels], rows [encodings], labels.
+  // options: flags, max_length and overlap (to_encode_options), at_token, label_ids, tail and first_text. pairs: the second texts
+  // in the same form, or null. Answer: that of encode(), and logits [sum of rows, labels], rows [encodings], labels.
   Address predict(val text, val lengths, val pair_text, val pair_lengths, val options, int steps) {
     const Options given(options);
     auto texts = std::make_unique<Texts>(text, lengths), pairs = std::make_unique<Texts>(pair_text, pair_lengths);

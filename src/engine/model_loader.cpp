@@ -371,8 +371,7 @@ Result<void> ModelLoader::begin_modules() {
   take(model.module_memory_);
   // A GGUF file includes the modules' tensors.
   for (const SentenceModule& module : modules) {
-    if (!module.path.empty() && !weight_files_.front().ends_with(".gguf"))
-      weight_files_.push_back(module.path + module.file);
+    if (!module.path.empty() && !weight_files_.front().ends_with(".gguf")) weight_files_.push_back(module.path + module.file);
   }
   return {};
 }

@@ -338,9 +338,8 @@ Result<void> read_m3(const Documents& documents, JsonRef config, RetrievalParts&
   out.slots.push_back({.name = layer + "weight", .shape = {1, hidden.value()}, .write_row = [&out](std::int64_t, const float* row) {
                          std::copy_n(row, out.lexical.weight.size(), out.lexical.weight.begin());
                        }});
-  out.slots.push_back({.name = layer + "bias", .shape = {1}, .write_row = [&out](std::int64_t, const float* row) {
-                         out.lexical.bias = *row;
-                       }});
+  out.slots.push_back(
+      {.name = layer + "bias", .shape = {1}, .write_row = [&out](std::int64_t, const float* row) { out.lexical.bias = *row; }});
   out.weight_files.push_back(std::string(kSparseLinear) + ".pt");
   if (out.kind == Retrieval::kSparse) return {};
   auto tokens = read_layer(documents, kColbertLinear, hidden.value());
@@ -354,8 +353,9 @@ Result<void> read_m3(const Documents& documents, JsonRef config, RetrievalParts&
 Result<std::shared_ptr<RetrievalParts>> read_retrieval(Retrieval kind, const Documents& documents, JsonRef config) {
   auto parts = std::make_shared<RetrievalParts>();
   parts->kind = kind;
-  const auto read = has_lexical_head(documents) ? read_m3(documents, config, *parts)
-                    : kind == Retrieval::kSparse ? read_sparse(documents, config, *parts) : read_token_vectors(documents, config, *parts);
+  const auto read = has_lexical_head(documents)  ? read_m3(documents, config, *parts)
+                    : kind == Retrieval::kSparse ? read_sparse(documents, config, *parts)
+                                                 : read_token_vectors(documents, config, *parts);
   if (!read.ok()) return read.error();
   return parts;
 }

@@ -62,8 +62,8 @@ struct RetrievalParts {
 // the folder of the queries' module.
 Result<std::shared_ptr<RetrievalParts>> read_retrieval(Retrieval kind, const Documents& documents, JsonRef config);
 
-// Whether the repository has the heads of bge-m3: JS adds config.json files of them, with in_features and out_features, in the place
-// of the folders of modules.
+// Whether the repository has the heads of bge-m3: JS adds config.json files of them, with in_features and out_features, in the
+// place of the folders of modules.
 constexpr const char* kSparseLinear = "sparse_linear";
 constexpr const char* kColbertLinear = "colbert_linear";
 inline bool has_lexical_head(const Documents& documents) { return documents.has(std::string(kSparseLinear) + "/config.json"); }

@@ -14,12 +14,12 @@
 namespace wattn {
 
 struct PredictOptions {
-  EncodeOptions encode{};       // without max_length: the model's
-  std::string at_token{};       // only logits of this token ("[MASK]"); empty: of all tokens
+  EncodeOptions encode{};  // without max_length: the model's
+  std::string at_token{};  // only logits of this token ("[MASK]"); empty: of all tokens
   // With a decoder's head over the vocabulary: a text's labels are the logits of these tokens after its last one.
   std::vector<std::int32_t> label_ids{};
   std::vector<std::int32_t> tail{};  // the last tokens of a text that is cut, as of the others
-  std::int64_t first_text = 0;  // index of texts[0] in messages: a host may split one call into several
+  std::int64_t first_text = 0;       // index of texts[0] in messages: a host may split one call into several
 };
 
 struct PredictResult {
