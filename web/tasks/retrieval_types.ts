@@ -123,6 +123,7 @@ interface EncodeSparse {
   (texts: readonly string[], options?: SparseEncodingOptions): Promise<SparseVector[]>;
 }
 
+/** A sparse vector without its size: the ids of words in ascending order, and their weights. */
 export type Sparse = Pick<SparseVector, 'indices' | 'values'>;
 
 /**
