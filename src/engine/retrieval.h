@@ -43,7 +43,7 @@ struct RetrievalParts {
   std::int32_t expansion_id = -1;
   bool attend_to_expansion = false;
 
-  // Of bge-m3, for both: then documents and queries have a vector for each token but the first.
+  // bge-m3's, for both: then documents and queries have a vector for each token but the first.
   LexicalHead lexical{};
 
   // Sparse vectors.

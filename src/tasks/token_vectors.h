@@ -30,7 +30,7 @@ struct TokenVectorsResult {
   std::vector<std::int32_t> tokens;              // [texts] without expansion, including the prefix and what is skipped
   std::vector<std::int32_t> tokens_untruncated;  // [texts]
   std::vector<float> unknown;                    // [texts] share of unknown tokens (Encoding::unknown)
-  // Of a model with a LexicalHead, beside these.
+  // What a model with a LexicalHead gives beside these.
   std::vector<float> dense;           // [texts, hidden] the first token's state at length 1
   std::vector<std::int32_t> indices;  // [sum of counts], as the next two: SparseVectorsResult
   std::vector<float> values;

@@ -163,7 +163,7 @@ export interface TokenVectorsAnswer extends JobAnswer {
   tokens: Int32Array;
   untruncated: Int32Array;
   unknown: Float32Array;
-  // Of a model with all three kinds of vectors:
+  // A model with all three kinds of vectors also gives:
   dense?: Float32Array; // [texts, hidden]
   indices?: Int32Array; // [sum of counts]
   values?: Float32Array; // [sum of counts]

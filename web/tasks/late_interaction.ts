@@ -20,7 +20,7 @@ const kEncode = Symbol('encode');
 interface Matrix {
   data: Float32Array; // [rows, dim]
   dim: number;
-  /** Of bge-m3, beside them: then a score is the mean over a query's vectors. */
+  /** bge-m3 has these beside them: then a score is the mean over a query's vectors. */
   dense?: Float32Array | undefined;
   sparse?: Sparse | undefined;
 }

@@ -25,9 +25,9 @@ export interface TokenVectors extends Tensor<'float32'> {
   truncated: boolean;
   /** The share of the text's tokens, from 0 to 1, that the vocabulary does not know. */
   unknown: number;
-  /** Of bge-m3 and its kin: the vector of the whole text, at length 1, from the same pass. */
+  /** The vector of the whole text, which bge-m3 and its kin give, at length 1, from the same pass. */
   dense?: Float32Array;
-  /** Of these models: the weights of its tokens, from the same pass. */
+  /** The weights of its tokens, which the same models give, from the same pass. */
   sparse?: SparseVector;
 }
 

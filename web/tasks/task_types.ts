@@ -281,7 +281,7 @@ export interface TextRankingOptions extends TaskTextOptions {
   prompt_name?: string;
   /** The chat template of a pair, whose messages have the roles `query` and `document`. `''`: the tokenizer joins the two texts. Default: the model's own. */
   chat_template?: string;
-  /** Of a decoder: the token whose logit is the score, such as `'yes'`. Default: the model's own (`LogitScore`); an `InputError` if it has none. */
+  /** The token of a decoder whose logit is the score, such as `'yes'`. Default: the model's own (`LogitScore`); an `InputError` if it has none. */
   true_token?: string;
   /** The token whose logit is subtracted, such as `'no'`. */
   false_token?: string;
