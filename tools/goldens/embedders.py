@@ -109,7 +109,7 @@ def embeddinggemma():
 
 def features(folder, kind, config):
     """The hidden states of some texts and their poolings, in f64 and f32."""
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)  # qwen2 means a class of its own, whatever the files name
     texts = list(dict.fromkeys(tiny.text_of(tokenizer, count) for count in tiny.LENGTHS))
     options = transformers.AutoConfig.from_pretrained(folder)
     for key, value in config.items():

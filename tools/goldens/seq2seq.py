@@ -138,7 +138,7 @@ def save_case(folder, kind, words, tokenizer, seed, make_model=save_model):
             generated[run_name] = {"tokens": rows, "texts": [tokenizer.decode(row, skip_special_tokens=True) for row in rows]}
         inputs.append({"text": text, "input_ids": ids, "decoder_input_ids": decoder_ids, "tensors": tensors, "generated": generated})
     tokenizer.save(str(folder / "tokenizer.json"))
-    common.write_json(folder / "tokenizer_config.json", {"model_max_length": POSITIONS, "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"})
+    common.write_json(folder / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": POSITIONS, "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"})
     common.write_json(folder / "expected.json", {"runs": RUNS, "inputs": inputs}, depth=4)
     common.write_bytes(folder / "expected.f32", b"".join(data))
 

@@ -1,0 +1,1 @@
+export function differences(tokenizer: unknown, row: any): unknown[];
