@@ -8,7 +8,7 @@
 #include "models/heads.h"
 #include "models/transformer.h"
 #include "ops/op.h"
-#include "tokenizer/formats/converters.h"
+#include "tokenizer/formats/folder.h"
 #include "tokenizer/models/model.h"
 
 namespace wattn {
@@ -35,10 +35,9 @@ bool read_more_rope(Fields&, Fields&, RopeScaling&) { return false; }
 std::span<const NamedActivation> more_activations() { return {}; }
 void activate_more(Activation, const float*, float*, std::int64_t) {}
 
-// Likewise tokenizer/formats/m2m_100.cpp and what it needs: more_archs() has the model.
-Result<std::string> from_m2m_100(std::string_view, std::string_view, JsonRef) {
-  return unsupported_error(
-      "sentencepiece.bpe.model beside vocab.json: expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, found another");
+// The same for tokenizer/formats/class_tokenizer.cpp and what it needs, such as M2M100's known tokens.
+Result<Tokenizer> class_tokenizer(const FolderFiles&, const std::vector<std::string_view>&) {
+  return unsupported_error("the files of this tokenizer: expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, found another");
 }
 ModelResult with_known_tokens(std::unique_ptr<TokenModel>, JsonRef) { return unsupported_error("tokenizer: expected wattn-full"); }
 

@@ -61,6 +61,21 @@ val describe(const Tokenizer& tokenizer) {
   val out = answer();
   out.set("vocab_size", tokenizer.vocab_size());
   if (const auto limit = tokenizer.model_max_length()) out.set("model_max_length", *limit);
+  const TokenizerOrigin& origin = tokenizer.origin();
+  for (const auto& [key, text] : {std::pair{"name", &origin.name},
+                                  {"from", &origin.from},
+                                  {"vocabulary", &origin.vocabulary},
+                                  {"added_tokens", &origin.added_tokens}}) {
+    out.set(key, *text);
+  }
+  out.set("is_of_class", origin.is_of_class);
+  out.set("pads_left", origin.pads_left);
+  out.set("is_bpe", tokenizer.is_bpe());
+  for (const auto& [key, list] : {std::pair{"roles", &origin.roles}, {"extra", &origin.extra}}) {
+    std::string joined;
+    for (const std::string& token : *list) joined += token + '\0';
+    out.set(key, joined);
+  }
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <emscripten/bind.h>
 
 #include "bindings/convert.h"
+#include "tokenizer/formats/folder.h"
 
 namespace wattn {
 namespace {
@@ -57,6 +58,12 @@ class TrainingHandle {
 };
 
 }  // namespace
+
+// Defined here, so that the linker leaves out tokenizer/formats/class_tokenizer.cpp and what only it refers to: web/tokenizer loads
+// the full WebAssembly for it.
+Result<Tokenizer> class_tokenizer(const FolderFiles&, const std::vector<std::string_view>&) {
+  return unsupported_error("the files of this tokenizer: expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, found another");
+}
 
 EMSCRIPTEN_BINDINGS(training) {
   emscripten::class_<TrainingHandle>("Training")

@@ -44,10 +44,7 @@ Result<Tokenizer> read_tokenizer(const Documents& documents, bool lowercases) {
       vocab = metadata.value().pieces(static_cast<std::size_t>(count.value()), buffer);
   }
   if (lowercases && !makes_lowercase(tokenizer.value().root()["normalizer"])) return no_lowercase;
-  if (!documents.has("tokenizer_config.json")) return Tokenizer::from_json(tokenizer.value().root(), JsonRef(), vocab);
-  auto config = documents.read("tokenizer_config.json");
-  if (!config.ok()) return config.error();
-  return Tokenizer::from_json(tokenizer.value().root(), config.value().root(), vocab);
+  return load_tokenizer(documents.for_tokenizer(), vocab);
 }
 
 Result<std::vector<NamedFile>> with_gguf_documents(std::vector<NamedFile> files) {

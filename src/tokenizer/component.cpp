@@ -8,12 +8,6 @@ Result<std::string_view> read_component_type(JsonRef json, int depth, std::strin
   return json["type"].as_string();
 }
 
-Result<std::string_view> read_tokenizer_class(JsonRef tokenizer_config) {
-  Result<std::string_view> name = tokenizer_config["tokenizer_class"].as_string_or("");
-  if (name.ok() && name.value().ends_with("Fast")) name.value().remove_suffix(4);
-  return name;
-}
-
 Error unknown_component(JsonRef json, std::string_view stage, const std::string& known) {
   return unsupported_error(json["type"].where() + ": unknown " + std::string(stage) + " " + json["type"].describe() +
                            "; expected one of " + known);

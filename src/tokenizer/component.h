@@ -25,9 +25,6 @@ struct ComponentReader {
 // The "type" of a component; an error if json is no component or is nested too deeply.
 Result<std::string_view> read_component_type(JsonRef json, int depth, std::string_view stage);
 
-// The tokenizer_class of a tokenizer_config.json without "Fast" at its end; empty if it names none.
-Result<std::string_view> read_tokenizer_class(JsonRef tokenizer_config);
-
 // An UnsupportedError that names the component, its path and the types that this stage supports.
 Error unknown_component(JsonRef json, std::string_view stage, const std::string& known);
 

@@ -84,10 +84,13 @@ struct Tokenizer::Parts {
   AddedTokens added_tokens;
   std::optional<std::int32_t> model_max_length;
   std::optional<std::int32_t> truncation_max_length;
+  TokenizerOrigin origin;
+  bool is_bpe = false;
 
   std::unique_ptr<AsciiWords> ascii_words;  // null: these stages have no fast path
 
   void find_fast_path() {
+    ascii_words.reset();
     if (!post_processor.trims.empty()) return;
     ascii_words = AsciiWords::make(normalizer.get(), pre_tokenizer.get(), added_tokens, *model);
   }
@@ -109,32 +112,38 @@ struct Tokenizer::Parts {
   }
 };
 
-Result<Tokenizer> Tokenizer::from_json(JsonRef tokenizer_json, JsonRef tokenizer_config,
-                                       const std::vector<std::string_view>& vocab) {
+Result<Tokenizer> Tokenizer::from_json(JsonRef tokenizer_json, JsonRef changed, const std::vector<std::string_view>& vocab) {
   if (!tokenizer_json.is_object()) return tokenizer_json.mismatch("a tokenizer (an object)");
   Fields file(tokenizer_json, {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
                                "decoder", "model"});
   if (const JsonRef version = file["version"]; !version.is_null() && file.string("version") != "1.0") {
     file.fail(unsupported_error(version.where() + ": expected version \"1.0\", found " + version.describe()));
   }
+  const auto part = [&](std::string_view key) { return option_of(tokenizer_json, changed, key); };
   auto parts = std::make_unique<Parts>();
-  if (!file["normalizer"].is_null()) {
-    parts->normalizer = file.take(read_normalizer_of_class(file["normalizer"], tokenizer_config));
-  }
-  if (!file["pre_tokenizer"].is_null()) parts->pre_tokenizer = file.take(read_pre_tokenizer(file["pre_tokenizer"]));
-  if (!file["decoder"].is_null()) {
-    parts->decoder = file.take(read_decoder_of_class(file["decoder"], file["model"], tokenizer_config));
-  }
-  parts->post_processor = file.take(read_post_processor(file["post_processor"]));
-  parts->model_max_length = file.take(read_max_length(tokenizer_config["model_max_length"]));
+  if (!part("normalizer").is_null()) parts->normalizer = file.take(read_normalizer(part("normalizer")));
+  if (!part("pre_tokenizer").is_null()) parts->pre_tokenizer = file.take(read_pre_tokenizer(part("pre_tokenizer")));
+  if (!part("decoder").is_null()) parts->decoder = file.take(read_decoder(part("decoder")));
+  parts->post_processor = file.take(read_post_processor(part("post_processor")));
+  parts->model_max_length = file.take(read_max_length(changed["model_max_length"]));
   parts->truncation_max_length = file.take(read_max_length(file["truncation"]["max_length"]));
-  parts->model = file.take(vocab.empty() ? read_model(file["model"]) : wordpiece_with_tokens(file["model"], vocab));
+  const JsonRef model = file["model"], options = changed["model"];
+  parts->model = file.take(vocab.empty() ? read_model(model, options) : wordpiece_with_tokens(model, options, vocab));
   if (!file.ok()) return file.error();
-  Result<AddedTokens> added = AddedTokens::from_json(file["added_tokens"], *parts->model, parts->normalizer.get());
+  parts->is_bpe = type_of_model(model).value() == "BPE";
+  Result<AddedTokens> added = AddedTokens::from_json(part("added_tokens"), *parts->model, parts->normalizer.get());
   if (!added.ok()) return added.error();
   parts->added_tokens = std::move(added).value();
   parts->find_fast_path();
   return Tokenizer(std::move(parts));
+}
+
+Result<void> Tokenizer::set_post_processor(JsonRef json) {
+  Result<PostProcessor> read = read_post_processor(json);
+  if (!read.ok()) return read.error();
+  parts_->post_processor = std::move(read).value();
+  parts_->find_fast_path();
+  return {};
 }
 
 Result<void> Tokenizer::add_tokens(const std::vector<std::string>& contents) {
@@ -308,7 +317,8 @@ Result<std::string> Tokenizer::decode(const std::vector<std::int32_t>& ids, bool
     if (!decoded.ok()) return decoded;
     text = std::move(decoded).value();
   }
-  if (clean_up_spaces && may_need_clean_up(text)) clean_up_tokenization(text);
+  // As in transformers since 5.0, a BPE's spaces are those of the text.
+  if (clean_up_spaces && !parts_->is_bpe && may_need_clean_up(text)) clean_up_tokenization(text);
   return text;
 }
 
@@ -352,6 +362,12 @@ std::string_view Tokenizer::id_to_token(std::int32_t id) const { return parts_->
 std::int32_t Tokenizer::num_special_tokens(bool is_pair) const { return parts_->post_processor.num_special_tokens(is_pair); }
 
 std::optional<std::int32_t> Tokenizer::model_max_length() const { return parts_->model_max_length; }
+
+bool Tokenizer::is_bpe() const { return parts_->is_bpe; }
+
+const TokenizerOrigin& Tokenizer::origin() const { return parts_->origin; }
+
+void Tokenizer::set_origin(TokenizerOrigin origin) { parts_->origin = std::move(origin); }
 
 std::optional<std::int32_t> Tokenizer::truncation_max_length() const { return parts_->truncation_max_length; }
 

@@ -31,13 +31,29 @@ struct EncodeOptions {
   bool return_tokens = false;
 };
 
+// What the files of a repository said of its tokenizer.
+struct TokenizerOrigin {
+  std::string name;          // the class of transformers; empty: none is known
+  std::string from;          // the file and field that named it
+  std::string vocabulary;    // the file with the vocabulary
+  std::string added_tokens;  // the files with added tokens besides tokenizer.json, with commas between them
+  bool is_of_class = false;  // the class's own rules count, not the stages of a tokenizer.json
+  bool pads_left = false;    // the class's side
+  // The tokens of the roles bos_token, eos_token, unk_token, sep_token, pad_token, cls_token and mask_token, which may be empty,
+  // and those without a role.
+  std::vector<std::string> roles{}, extra{};
+};
+
 class Tokenizer {
  public:
-  // tokenizer_json: the root of a tokenizer.json. tokenizer_config: the root of tokenizer_config.json, or absent.
-  // An unknown component, field or field value is an UnsupportedError that names it; a missing or malformed one is a
-  // ModelFormatError. Neither document is needed afterwards. vocab: the tokens of a WordPiece by id, in place of model.vocab.
-  static Result<Tokenizer> from_json(JsonRef tokenizer_json, JsonRef tokenizer_config,
-                                     const std::vector<std::string_view>& vocab = {});
+  // tokenizer_json: the root of a tokenizer.json. parts: members that take precedence over its own, and those of "model" over the
+  // model's; also "model_max_length", as in tokenizer_config.json; may be absent. An unknown component, field or field value is an
+  // UnsupportedError that names it; a missing or malformed one is a ModelFormatError. Neither document is needed afterwards.
+  // vocab: the tokens of a WordPiece by id, in place of model.vocab. Files of a repository: formats.h.
+  static Result<Tokenizer> from_json(JsonRef tokenizer_json, JsonRef parts = {}, const std::vector<std::string_view>& vocab = {});
+
+  // Replaces the post-processor, as in a tokenizer.json.
+  Result<void> set_post_processor(JsonRef json);
 
   // Adds special tokens as transformers' add_tokens(contents, special_tokens=True) does.
   Result<void> add_tokens(const std::vector<std::string>& contents);
@@ -73,6 +89,10 @@ class Tokenizer {
 
   // From tokenizer_config.json; nothing if it is not set or beyond 10^9, Python's "no limit".
   std::optional<std::int32_t> model_max_length() const;
+  bool is_bpe() const;  // whether decoded text is never cleaned up
+  const TokenizerOrigin& origin() const;
+  void set_origin(TokenizerOrigin origin);
+
   // max_length of tokenizer.json's "truncation", which encode does not apply by itself.
   std::optional<std::int32_t> truncation_max_length() const;
 

@@ -57,9 +57,7 @@ TEST_F(Loading, NamesAMissingFile) {
 TEST_F(Loading, NamesAMissingTokenizer) {
   remove("tokenizer.json");
   expect_error(ErrorCode::kModelFormat,
-               "tokenizer.json: expected this file in the model (or vocab.json with merges.txt, source.spm or "
-               "sentencepiece.bpe.model, vocab.txt, a SentencePiece "
-               ".model), found none");
+               "vocab.txt: expected this file in the model (or tokenizer.json), as BertTokenizer reads it, found none");
 }
 
 TEST_F(Loading, NamesAMissingPoolingConfig) {

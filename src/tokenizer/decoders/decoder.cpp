@@ -54,18 +54,4 @@ bool TokenDecoder::decode(std::vector<std::string>& tokens) const {
 
 DecoderResult read_decoder(JsonRef json, int depth) { return read_component<Decoder>(json, depth, "decoder", kReaders); }
 
-DecoderResult read_decoder_of_class(JsonRef json, JsonRef model, JsonRef tokenizer_config) {
-  DecoderResult decoder = read_decoder(json);
-  if (!decoder.ok()) return decoder;
-  const Result<std::string_view> name = read_tokenizer_class(tokenizer_config);
-  if (!name.ok()) return name.error();
-  const Result<std::string_view> suffix = model["end_of_word_suffix"].as_string_or("");
-  const bool is_byte_level = json["type"].as_string().value() == "ByteLevel";
-  if (name.value() != "CLIPTokenizer" || !is_byte_level || !suffix.ok() || suffix.value().empty()) return decoder;
-  std::vector<std::unique_ptr<Decoder>> steps;
-  steps.push_back(std::move(decoder).value());
-  steps.push_back(make_word_end(std::string(suffix.value())));
-  return DecoderResult(std::make_unique<DecoderSequence>(std::move(steps)));
-}
-
 }  // namespace wattn

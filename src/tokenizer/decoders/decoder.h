@@ -40,10 +40,6 @@ using DecoderResult = Result<std::unique_ptr<Decoder>>;
 // json: the "decoder" of a tokenizer.json, not null. depth counts enclosing Sequences.
 DecoderResult read_decoder(JsonRef json, int depth = 0);
 
-// The decoder that transformers uses: the tokenizer_class CLIPTokenizer goes on where ByteLevel ends, see WordEnd (word_end.cpp).
-// model: the "model" of the tokenizer.json. tokenizer_config may be absent.
-DecoderResult read_decoder_of_class(JsonRef json, JsonRef model, JsonRef tokenizer_config);
-
 // One reader per decoder; decoder.cpp lists them by "type".
 DecoderResult read_byte_level_decoder(JsonRef json, int depth);  // bytes.cpp
 DecoderResult read_byte_fallback(JsonRef json, int depth);

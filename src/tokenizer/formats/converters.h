@@ -1,4 +1,5 @@
-// Converters: each writes the tokenizer.json that transformers would make of its format. config: tokenizer_config.json, or absent.
+// Converters: each writes a tokenizer.json of its format. Those of vocabularies write the model alone: the stages are the class's
+// (class_stages.h). config: tokenizer_config.json.
 #pragma once
 
 #include <string>
@@ -15,16 +16,21 @@ struct Converted {
   std::string json;
   std::vector<std::string_view> vocab{};
   std::vector<char> bytes{};  // of the tokens that differ from the file's
+  std::string assumed{};      // the class whose stages these tokens need, where no file names one
 };
 
-Result<Converted> from_vocab_txt(std::string_view vocab, JsonRef config);                                    // vocab_txt.cpp
-Result<std::string> from_wordpiece_tokens(const std::vector<std::string_view>& tokens, JsonRef config);      // vocab_txt.cpp
-Result<std::string> from_vocab_and_merges(std::string_view vocab, std::string_view merges, JsonRef config);  // merges_txt.cpp
+// A WordPiece whose tokens are passed by id.
+inline constexpr std::string_view kWordPieceJson =
+    R"({"model": {"type": "WordPiece", "unk_token": "", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": {}}})";
 
-Result<std::string> from_sentencepiece(std::string_view model, JsonRef config);                        // sentencepiece.cpp
+// What a folder without a class means by its vocabulary: Python refuses such a folder.
+bool has_capitals(const std::vector<std::string_view>& tokens);
+Result<std::string_view> class_of_vocab(std::string_view vocab);
+
+Result<Converted> from_vocab_txt(std::string_view vocab);                                              // vocab_txt.cpp
+Result<Converted> from_vocab_and_merges(std::string_view vocab, std::string_view merges);              // merges_txt.cpp
 Result<std::string> from_marian(std::string_view source_spm, std::string_view vocab, JsonRef config);  // marian.cpp
 Result<std::string> from_m2m_100(std::string_view model, std::string_view vocab, JsonRef config);      // m2m_100.cpp
-Result<std::string> from_deberta(std::string_view spm_model, JsonRef config);                          // deberta.cpp
 Result<Converted> from_gguf(std::string_view file);                                                    // gguf.cpp
 
 // tokenizer.ggml.pre: the pre-tokenizer of byte-level text, by llama.cpp's names (gguf_pre.cpp).

@@ -1,6 +1,6 @@
-// Loads tokenizers from a model's files. tokenizer.json takes precedence. The other formats (vocab.txt, vocab.json with merges.txt,
-// SentencePiece's .model, GGUF) are first converted to the tokenizer.json that transformers would make of them, so that there is
-// only one way to load.
+// Loads tokenizers from all of a model's files, as transformers' AutoTokenizer (5.24) does: the files name a class (classes.h), the
+// vocabulary is that of tokenizer.json or an older format, the stages are the class's (class_stages.h), and added tokens come from
+// every file that has some (special_tokens.h). Everything becomes parts of a tokenizer.json, so that there is only one way to load.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct TokenizerFile {
   std::string_view bytes;
 };
 
-// files: those of a model; files that no tokenizer needs are ignored.
-Result<Tokenizer> load_tokenizer(const std::vector<TokenizerFile>& files);
+// files: those of a model; files that no tokenizer needs are ignored. vocab: see Tokenizer::from_json.
+Result<Tokenizer> load_tokenizer(const std::vector<TokenizerFile>& files, const std::vector<std::string_view>& vocab = {});
 
 }  // namespace wattn

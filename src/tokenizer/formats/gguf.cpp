@@ -130,9 +130,8 @@ class GgufTokenizer {
       out.bytes.insert(out.bytes.end(), text.begin(), text.end());
       out.vocab.emplace_back(begin, text.size() + 2);
     }
-    Result<std::string> json = from_wordpiece_tokens(out.vocab, JsonRef());
-    if (!json.ok()) return json.error();
-    out.json = std::move(json).value();
+    out.json = kWordPieceJson;
+    out.assumed = "BertTokenizer";
     return out;
   }
 

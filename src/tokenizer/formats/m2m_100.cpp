@@ -30,7 +30,6 @@ constexpr std::pair<std::string_view, std::string_view> kLanguages[] = {
 Result<std::string> from_m2m_100(std::string_view spm, std::string_view vocab_json, JsonRef config) {
   const Result<Json> none = Json::parse("{}", "tokenizer_config.json");
   Fields fields(config.is_object() ? config : none.value().root());
-  if (fields.string_or("tokenizer_class", "M2M100Tokenizer") != "M2M100Tokenizer") return from_sentencepiece(spm, config);
   const std::string_view codes = fields.choice("language_codes", kLanguages, "m2m100");
   const std::string source = "__" + std::string(fields.string_or("src_lang", "en")) + "__";
   if (!fields.ok()) return fields.error();

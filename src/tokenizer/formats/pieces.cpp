@@ -13,17 +13,6 @@ namespace {
 
 constexpr std::size_t kLongestPiece = 1024;
 
-std::string base64(std::string_view bytes) {
-  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t bits = 0;
-    for (std::size_t k = 0; k < 3; ++k) bits = bits << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k) out += i + k > bytes.size() ? '=' : kDigits[bits >> (18 - 6 * k) & 63];
-  }
-  return out;
-}
-
 bool is_in_text(const Piece& piece) { return piece.kind == Piece::kNormal || piece.kind == Piece::kUserDefined; }
 
 std::string unigram_json(const PieceModel& model, std::int32_t unk_id) {
@@ -35,10 +24,10 @@ std::string unigram_json(const PieceModel& model, std::int32_t unk_id) {
     vocab += (vocab.empty() ? "[" : ", [") + json_text(piece.text) + ", " +
              (is_in_text(piece) ? json_text(static_cast<double>(score)) : "null") + "]";
   }
-  return R"({"type": "Unigram", "sentencepiece": true, "language_first": )" + json_bool(model.is_marian) +
+  return R"({"type": "Unigram", "sentencepiece": true, "language_first": )" + std::string(json_bool(model.is_marian)) +
          (model.num_known < 0 ? "" : ", \"num_known\": " + std::to_string(model.num_known)) +
          ", \"unk_id\": " + (unk_id < 0 ? "null" : std::to_string(unk_id)) +
-         ", \"byte_fallback\": " + json_bool(model.byte_fallback) + ", \"vocab\": [" + vocab + "]}";
+         ", \"byte_fallback\": " + std::string(json_bool(model.byte_fallback)) + ", \"vocab\": [" + vocab + "]}";
 }
 
 struct PieceMerge {
@@ -108,6 +97,17 @@ std::string texts_json(const PieceModel& model, IsWanted is_wanted) {
 
 }  // namespace
 
+std::string base64(std::string_view bytes) {
+  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t bits = 0;
+    for (std::size_t k = 0; k < 3; ++k) bits = bits << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
+    for (std::size_t k = 0; k < 4; ++k) out += i + k > bytes.size() ? '=' : kDigits[bits >> (18 - 6 * k) & 63];
+  }
+  return out;
+}
+
 void number_pieces(const Vocabulary& ids, PieceModel& model) {
   std::vector<Piece> pieces(static_cast<std::size_t>(ids.num_ids()));
   model.num_known = ids.num_ids();
@@ -138,19 +138,19 @@ Result<std::string> pieces_tokenizer_json(const PieceModel& model) {
   const std::string user_defined = texts_json(model, [](const Piece& piece) { return piece.kind == Piece::kUserDefined; });
   TokenizerParts parts;
   parts.added_tokens = added_tokens_json(added_tokens(model));
-  parts.normalizer = R"({"type": "SentencePiece", "add_dummy_prefix": )" + json_bool(model.add_dummy_prefix) +
-                     ", \"remove_extra_whitespaces\": " + json_bool(model.remove_extra_whitespaces) +
+  parts.normalizer = R"({"type": "SentencePiece", "add_dummy_prefix": )" + std::string(json_bool(model.add_dummy_prefix)) +
+                     ", \"remove_extra_whitespaces\": " + std::string(json_bool(model.remove_extra_whitespaces)) +
                      ", \"precompiled_charsmap\": " + (model.charsmap.empty() ? "null" : "\"" + base64(model.charsmap) + "\"") +
-                     ", \"language_first\": " + json_bool(model.is_marian) + ", \"each_part\": " + json_bool(model.each_part) +
-                     ", \"user_defined\": " + user_defined + "}";
+                     ", \"language_first\": " + std::string(json_bool(model.is_marian)) +
+                     ", \"each_part\": " + std::string(json_bool(model.each_part)) + ", \"user_defined\": " + user_defined + "}";
   parts.post_processor = template_json(model.single, model.pair, special);
   const std::string beginning =
-      R"({"type": "SentencePiece", "remove_extra_whitespaces": )" + json_bool(model.remove_extra_whitespaces) + "}, ";
+      R"({"type": "SentencePiece", "remove_extra_whitespaces": )" + std::string(json_bool(model.remove_extra_whitespaces)) + "}, ";
   parts.decoder =
       R"({"type": "Sequence", "decoders": [)" + (model.add_dummy_prefix || model.remove_extra_whitespaces ? beginning : "") +
       R"({"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}]})";
   if (model.each_part) {
-    parts.decoder = R"({"type": "Marian", "separates": )" + json_bool(model.is_marian) + R"(, "special": )" +
+    parts.decoder = R"({"type": "Marian", "separates": )" + std::string(json_bool(model.is_marian)) + R"(, "special": )" +
                     texts_json(model, is_special) + "}";
   }
   parts.model = model.is_bpe ? piece_bpe_json(model, unk_id) : unigram_json(model, unk_id);

@@ -24,6 +24,8 @@ struct PieceModel {
   std::vector<Piece> pieces;
   bool is_bpe = false;
   bool byte_fallback = false;
+  std::int32_t unk_id = 0, bos_id = 1, eos_id = 2;  // trainer_spec's, as are their pieces
+  std::string_view unk_piece = "<unk>", bos_piece = "<s>", eos_piece = "</s>";
   std::string_view charsmap;  // empty: no table
   bool add_dummy_prefix = true;
   bool remove_extra_whitespaces = true;
@@ -35,6 +37,9 @@ struct PieceModel {
   std::string single = "$A:0";  // templates for template_json
   std::string pair = "$A:0 $B:1";
 };
+
+// The table as text, for tokenizer.json.
+std::string base64(std::string_view bytes);
 
 // Reads a .model or .spm file, whose bytes must outlive the result (sentencepiece.cpp).
 Result<PieceModel> read_piece_model(std::string_view file);

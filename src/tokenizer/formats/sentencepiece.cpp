@@ -1,14 +1,8 @@
-// SentencePiece's .model: a ModelProto (sentencepiece_model.proto) of type Unigram, BPE or character. Text is tokenized as in
-// SentencePiece's own library; the special tokens around it depend on the tokenizer_class in tokenizer_config.json.
-#include <algorithm>
+// SentencePiece's .model: a ModelProto (sentencepiece_model.proto) of type Unigram, BPE or character.
 #include <bit>
 #include <cstdint>
 
-#include "core/json.h"
-#include "tokenizer/component.h"
-#include "tokenizer/formats/converters.h"
 #include "tokenizer/formats/pieces.h"
-#include "tokenizer/formats/writing.h"
 
 namespace wattn {
 namespace {
@@ -104,6 +98,12 @@ Result<void> read_trainer_spec(std::string_view bytes, PieceModel& model) {
                                std::to_string(in.number()));
     }
     if (in.field() == 3) model.is_bpe = in.number() == 2;
+    if (in.field() == 40) model.unk_id = static_cast<std::int32_t>(in.number());
+    if (in.field() == 41) model.bos_id = static_cast<std::int32_t>(in.number());
+    if (in.field() == 42) model.eos_id = static_cast<std::int32_t>(in.number());
+    if (in.field() == 45) model.unk_piece = in.bytes();
+    if (in.field() == 46) model.bos_piece = in.bytes();
+    if (in.field() == 47) model.eos_piece = in.bytes();
     if (in.field() == 35) model.byte_fallback = in.number() != 0;
     if (in.field() == 24 && in.number() != 0) {
       return unsupported_error(std::string(kFile) + "treat_whitespace_as_suffix is not supported");
@@ -124,47 +124,6 @@ Result<void> read_normalizer_spec(std::string_view bytes, PieceModel& model) {
   return in.ok() ? Result<void>() : broken("a NormalizerSpec");
 }
 
-bool has_piece(const PieceModel& model, std::string_view text) {
-  return std::any_of(model.pieces.begin(), model.pieces.end(), [&](const Piece& piece) { return piece.text == text; });
-}
-
-// The special tokens that transformers' classes put around the text.
-Result<void> read_class(JsonRef config, PieceModel& model) {
-  const Result<std::string_view> read = read_tokenizer_class(config);
-  if (!read.ok()) return read.error();
-  const std::string_view name = read.value();
-  const bool is_llama = name == "LlamaTokenizer", is_t5 = name == "T5Tokenizer", is_albert = name == "AlbertTokenizer";
-  if (!name.empty() && !is_llama && !is_t5 && !is_albert) {
-    return unsupported_error(config["tokenizer_class"].where() +
-                             ": a SentencePiece model of this class is not supported without a " + "tokenizer.json, found " +
-                             config["tokenizer_class"].describe());
-  }
-  if (is_albert) {
-    const std::string_view cls = token_name(config, "cls_token", "[CLS]"), sep = token_name(config, "sep_token", "[SEP]");
-    model.single = text_template(cls, "$A", sep);
-    model.pair = model.single + " " + text_template("", "$B", sep, '1');
-    if (!has_piece(model, cls) || !has_piece(model, sep)) return broken("the tokens [CLS] and [SEP]");
-    return {};
-  }
-  const Result<bool> add_bos = config["add_bos_token"].as_bool_or(is_llama), add_eos = config["add_eos_token"].as_bool_or(is_t5);
-  if (!add_bos.ok()) return add_bos.error();
-  if (!add_eos.ok()) return add_eos.error();
-  const std::string bos(add_bos.value() ? token_name(config, "bos_token", "<s>") : "");
-  const std::string eos(add_eos.value() ? token_name(config, "eos_token", "</s>") : "");
-  for (const std::string& token : {bos, eos}) {
-    if (!token.empty() && !has_piece(model, token)) return broken("the token \"" + token + "\"");
-  }
-  model.single = text_template(bos, "$A", eos);
-  model.pair = model.single + " " + text_template(bos, "$B", eos, is_t5 ? '0' : '1');
-  if (is_t5) {
-    const Result<std::int64_t> extra = config["extra_ids"].as_int_or(100);
-    if (!extra.ok()) return extra.error();
-    if (extra.value() < 0 || extra.value() > 10000) return config["extra_ids"].mismatch("a number from 0 to 10000");
-    model.num_extra_ids = static_cast<std::int32_t>(extra.value());
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<PieceModel> read_piece_model(std::string_view file) {
@@ -182,13 +141,6 @@ Result<PieceModel> read_piece_model(std::string_view file) {
   }
   if (!in.ok() || model.pieces.empty()) return broken("a ModelProto with pieces");
   return model;
-}
-
-Result<std::string> from_sentencepiece(std::string_view file, JsonRef config) {
-  Result<PieceModel> model = read_piece_model(file);
-  if (!model.ok()) return model.error();
-  if (const Result<void> read = read_class(config, model.value()); !read.ok()) return read.error();
-  return pieces_tokenizer_json(model.value());
 }
 
 }  // namespace wattn

@@ -4,13 +4,33 @@
 
 namespace wattn {
 
+std::string concat(std::initializer_list<std::string_view> parts) {
+  std::string out;
+  for (const std::string_view part : parts) out += part;
+  return out;
+}
+
+std::string_view next_word(std::string_view& words) {
+  while (words.starts_with(' ')) words.remove_prefix(1);
+  const std::string_view word = words.substr(0, words.find(' '));
+  words.remove_prefix(word.size());
+  return word;
+}
+
+bool has_word(std::string_view words, std::string_view wanted) {
+  while (!words.empty()) {
+    if (next_word(words) == wanted) return !wanted.empty();
+  }
+  return false;
+}
+
 std::string added_tokens_json(const std::vector<SpecialToken>& tokens) {
   std::string out = "[";
   for (const SpecialToken& token : tokens) {
     out += (out.size() > 1 ? ", {\"id\": " : "{\"id\": ") + std::to_string(token.id) +
            ", \"content\": " + json_text(token.content) +
            R"(, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": )" +
-           json_bool(token.special) + "}";
+           std::string(json_bool(token.special)) + "}";
   }
   return out + "]";
 }
@@ -62,8 +82,10 @@ std::string bpe_json(const BpeParts& parts) {
   const auto json_or_null = [](const std::optional<std::string>& text) { return text ? json_text(*text) : "null"; };
   return R"({"type":"BPE","dropout":null,"unk_token":)" + json_or_null(parts.unk_token) +
          ",\"continuing_subword_prefix\":" + json_or_null(parts.continuing_subword_prefix) +
-         ",\"end_of_word_suffix\":" + json_or_null(parts.end_of_word_suffix) + ",\"fuse_unk\":" + json_bool(parts.fuse_unk) +
-         ",\"byte_fallback\":" + json_bool(parts.byte_fallback) + ",\"ignore_merges\":" + json_bool(parts.ignore_merges) +
+         ",\"end_of_word_suffix\":" + json_or_null(parts.end_of_word_suffix) +
+         ",\"fuse_unk\":" + std::string(json_bool(parts.fuse_unk)) +
+         ",\"byte_fallback\":" + std::string(json_bool(parts.byte_fallback)) +
+         ",\"ignore_merges\":" + std::string(json_bool(parts.ignore_merges)) +
          (parts.num_known < 0 ? "" : ",\"num_known\":" + std::to_string(parts.num_known)) + ",\"vocab\":" + parts.vocab +
          ",\"merges\":" + parts.merges + "}";
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,7 +12,14 @@
 
 namespace wattn {
 
-inline std::string json_bool(bool value) { return value ? "true" : "false"; }
+inline std::string_view json_bool(bool value) { return value ? "true" : "false"; }
+
+// The texts one after the other. Smaller code than operator+.
+std::string concat(std::initializer_list<std::string_view> parts);
+
+// The next of the words between spaces, which is taken from them; empty if there is none.
+std::string_view next_word(std::string_view& words);
+bool has_word(std::string_view words, std::string_view wanted);
 
 struct SpecialToken {
   std::string content;

@@ -185,21 +185,22 @@ Result<Merges> read_merges(JsonRef json, const Vocabulary& vocabulary, std::stri
 
 }  // namespace
 
-ModelResult read_bpe(JsonRef json, int) {
+ModelResult read_bpe(JsonRef json, JsonRef options) {
+  const auto option = [&](std::string_view key) { return option_of(json, options, key); };
   // "num_known" is our own, for models from .model files (formats/pieces.cpp).
   Fields fields(json, {"vocab", "merges", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
                        "byte_fallback", "ignore_merges", "num_known"});
-  const JsonRef dropout = fields["dropout"];
+  const JsonRef dropout = option("dropout");
   if (!dropout.is_null() && fields.take(dropout.as_number()) != 0) {
     fields.fail(unsupported_error(dropout.where() + ": expected null (dropout is for training), found " + dropout.describe()));
   }
   BpeSettings settings;
-  settings.prefix = fields.take(fields["continuing_subword_prefix"].as_string_or(""));
-  settings.suffix = fields.take(fields["end_of_word_suffix"].as_string_or(""));
-  settings.fuse_unk = fields.boolean_or("fuse_unk", false);
-  settings.byte_fallback = fields.boolean_or("byte_fallback", false);
-  settings.ignore_merges = fields.boolean_or("ignore_merges", false);
-  const JsonRef unk_token = fields["unk_token"];
+  settings.prefix = fields.take(option("continuing_subword_prefix").as_string_or(""));
+  settings.suffix = fields.take(option("end_of_word_suffix").as_string_or(""));
+  settings.fuse_unk = fields.take(option("fuse_unk").as_bool_or(false));
+  settings.byte_fallback = fields.take(option("byte_fallback").as_bool_or(false));
+  settings.ignore_merges = fields.take(option("ignore_merges").as_bool_or(false));
+  const JsonRef unk_token = option("unk_token");
   const std::string_view unk = fields.take(unk_token.as_string_or(""));
   if (!fields.ok()) return fields.error();
   Result<Vocabulary> vocabulary = Vocabulary::from_json(json["vocab"]);

@@ -34,19 +34,25 @@ class TokenModel {
 
 using ModelResult = Result<std::unique_ptr<TokenModel>>;
 
-// json: the "model" of a tokenizer.json.
-ModelResult read_model(JsonRef json);
+// json: the "model" of a tokenizer.json. options: members that take precedence over those of json; may be absent.
+ModelResult read_model(JsonRef json, JsonRef options = {});
+// Its "type"; what its fields tell, if it names none.
+Result<std::string_view> type_of_model(JsonRef json);
 // A WordPiece with the given tokens, by id, instead of its "vocab".
-ModelResult wordpiece_with_tokens(JsonRef json, const std::vector<std::string_view>& tokens);
+ModelResult wordpiece_with_tokens(JsonRef json, JsonRef options, const std::vector<std::string_view>& tokens);
+
+inline JsonRef option_of(JsonRef json, JsonRef options, std::string_view key) {
+  return options[key].exists() ? options[key] : json[key];
+}
 
 // The model without the tokens from json's num_known on: they only affect how text is split, and become the unknown token
 // (known.cpp).
 ModelResult with_known_tokens(std::unique_ptr<TokenModel> model, JsonRef json);
 
 // One reader per model; model.cpp lists them by "type".
-ModelResult read_wordpiece(JsonRef json, int depth);   // wordpiece.cpp
-ModelResult read_bpe(JsonRef json, int depth);         // bpe.cpp
-ModelResult read_unigram(JsonRef json, int depth);     // unigram.cpp
-ModelResult read_word_level(JsonRef json, int depth);  // word_level.cpp
+ModelResult read_wordpiece(JsonRef json, JsonRef options);   // wordpiece.cpp
+ModelResult read_bpe(JsonRef json, JsonRef options);         // bpe.cpp
+ModelResult read_unigram(JsonRef json, JsonRef options);     // unigram.cpp
+ModelResult read_word_level(JsonRef json, JsonRef options);  // word_level.cpp
 
 }  // namespace wattn

@@ -185,15 +185,16 @@ double twice_rounded(std::string_view text, double nearest) {
 
 }  // namespace
 
-ModelResult read_unigram(JsonRef json, int) {
+ModelResult read_unigram(JsonRef json, JsonRef options) {
   // "sentencepiece", "language_first" and "num_known" are our own, for models from .model and .spm files (formats/pieces.cpp).
   Fields fields(json, {"vocab", "unk_id", "byte_fallback", "sentencepiece", "language_first", "num_known"});
   const JsonRef list = fields.array("vocab");
   UnigramSettings settings;
   settings.single_precision = fields.boolean_or("sentencepiece", false);
   settings.language_first = fields.boolean_or("language_first", false);
-  settings.byte_fallback = fields.boolean_or("byte_fallback", false);
-  settings.unk_id = fields["unk_id"].is_null() ? Vocabulary::kAbsent : fields.id("unk_id");
+  const JsonRef unk_id = option_of(json, options, "unk_id");
+  settings.byte_fallback = fields.take(option_of(json, options, "byte_fallback").as_bool_or(false));
+  settings.unk_id = unk_id.is_null() ? Vocabulary::kAbsent : fields.id(unk_id);
   settings.num_known = fields["num_known"].is_null() ? static_cast<std::int32_t>(list.size()) : fields.id("num_known");
   std::vector<std::string_view> pieces(list.size());
   std::vector<double> scores(list.size());
@@ -208,7 +209,7 @@ ModelResult read_unigram(JsonRef json, int) {
     fields.fail(fields["num_known"].mismatch("at most the number of pieces in model.vocab"));
   }
   if (fields.ok() && settings.unk_id >= settings.num_known) {
-    fields.fail(fields["unk_id"].mismatch("the index of a piece in model.vocab"));
+    fields.fail(unk_id.mismatch("the index of a piece in model.vocab"));
   }
   if (!fields.ok()) return fields.error();
   Result<Vocabulary> vocabulary = Vocabulary::from_list(pieces);

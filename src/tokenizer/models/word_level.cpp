@@ -30,7 +30,7 @@ class WordLevel : public VocabularyModel {
 
 }  // namespace
 
-ModelResult read_word_level(JsonRef json, int) {
+ModelResult read_word_level(JsonRef json, JsonRef) {
   Fields fields(json, {"vocab", "unk_token"});
   const std::string_view unk_token = fields.string("unk_token");
   if (!fields.ok()) return fields.error();

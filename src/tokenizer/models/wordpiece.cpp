@@ -120,11 +120,12 @@ Result<Vocabulary> vocabulary_of(std::vector<std::string_view> tokens) {
   return repeats ? Vocabulary::from_list(tokens) : all;
 }
 
-ModelResult make_wordpiece(JsonRef json, const std::vector<std::string_view>* tokens) {
+ModelResult make_wordpiece(JsonRef json, JsonRef options, const std::vector<std::string_view>* tokens) {
   Fields fields(json, {"vocab", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word"});
-  const std::string_view unk_token = fields.string("unk_token");
-  const std::string_view prefix = fields.string("continuing_subword_prefix");
-  const std::int32_t max_input_chars = fields.id("max_input_chars_per_word");
+  const JsonRef unk = option_of(json, options, "unk_token");
+  const std::string_view unk_token = fields.take(unk.as_string());
+  const std::string_view prefix = fields.take(option_of(json, options, "continuing_subword_prefix").as_string());
+  const std::int32_t max_input_chars = fields.id(option_of(json, options, "max_input_chars_per_word"));
   if (!fields.ok()) return fields.error();
   Result<Vocabulary> vocabulary = tokens ? vocabulary_of(*tokens) : Vocabulary::from_json(json["vocab"]);
   if (!vocabulary.ok()) return vocabulary.error();
@@ -133,17 +134,17 @@ ModelResult make_wordpiece(JsonRef json, const std::vector<std::string_view>* to
                              " bytes, found one of " + std::to_string(vocabulary.value().longest_token()));
   }
   const std::int32_t unk_id = vocabulary.value().find(unk_token);
-  if (unk_id == Vocabulary::kAbsent) return json["unk_token"].mismatch("a token of model.vocab");
+  if (unk_id == Vocabulary::kAbsent) return unk.mismatch("a token of model.vocab");
   return ModelResult(std::make_unique<WordPiece>(std::move(vocabulary).value(), unk_id, std::string(prefix),
                                                  static_cast<std::size_t>(max_input_chars)));
 }
 
 }  // namespace
 
-ModelResult read_wordpiece(JsonRef json, int) { return make_wordpiece(json, nullptr); }
+ModelResult read_wordpiece(JsonRef json, JsonRef options) { return make_wordpiece(json, options, nullptr); }
 
-ModelResult wordpiece_with_tokens(JsonRef json, const std::vector<std::string_view>& tokens) {
-  return make_wordpiece(json, &tokens);
+ModelResult wordpiece_with_tokens(JsonRef json, JsonRef options, const std::vector<std::string_view>& tokens) {
+  return make_wordpiece(json, options, &tokens);
 }
 
 }  // namespace wattn

@@ -102,14 +102,4 @@ NormalizerResult read_bert_normalizer(JsonRef json, int) {
   return make_component<Normalizer, BertNormalizer>(fields, settings);
 }
 
-NormalizerResult read_bert_normalizer_of_class(JsonRef tokenizer_config) {
-  Fields fields(tokenizer_config);
-  BertSettings settings;
-  settings.clean_text = true;
-  settings.handle_chinese_chars = fields.boolean_or("tokenize_chinese_chars", true);
-  settings.lowercase = fields.boolean_or("do_lower_case", true);
-  settings.strip_accents = fields.boolean_or("strip_accents", settings.lowercase);
-  return make_component<Normalizer, BertNormalizer>(fields, settings);
-}
-
 }  // namespace wattn

@@ -1,7 +1,5 @@
 #include "tokenizer/normalizers/normalizer.h"
 
-#include <algorithm>
-#include <iterator>
 #include <vector>
 
 #include "tokenizer/component.h"
@@ -45,27 +43,10 @@ constexpr ComponentReader<Normalizer> kReaders[] = {
     {"StripAccents", read_strip_accents},
 };
 
-// Classes of transformers 5 (and 4) whose constructor makes a BertNormalizer.
-constexpr std::string_view kBertClasses[] = {
-    "BertTokenizer",       "ConvBertTokenizer",  "DistilBertTokenizer", "ElectraTokenizer",
-    "FunnelTokenizer",     "LayoutLMTokenizer",  "LxmertTokenizer",     "MPNetTokenizer",
-    "MobileBertTokenizer", "RetriBertTokenizer", "SplinterTokenizer",   "SqueezeBertTokenizer",
-};
-
 }  // namespace
 
 NormalizerResult read_normalizer(JsonRef json, int depth) {
   return read_component<Normalizer>(json, depth, "normalizer", kReaders);
-}
-
-NormalizerResult read_normalizer_of_class(JsonRef json, JsonRef tokenizer_config) {
-  NormalizerResult normalizer = read_normalizer(json);  // also reports errors in one that is replaced below
-  if (!normalizer.ok()) return normalizer;
-  const Result<std::string_view> name = read_tokenizer_class(tokenizer_config);
-  if (!name.ok()) return name.error();
-  const bool is_bert_class = std::find(std::begin(kBertClasses), std::end(kBertClasses), name.value()) != std::end(kBertClasses);
-  if (!is_bert_class || json["type"].as_string().value() != "BertNormalizer") return normalizer;
-  return read_bert_normalizer_of_class(tokenizer_config);
 }
 
 }  // namespace wattn

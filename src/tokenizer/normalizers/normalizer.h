@@ -28,15 +28,9 @@ using NormalizerResult = Result<std::unique_ptr<Normalizer>>;
 // json: the "normalizer" of a tokenizer.json, not null. depth counts enclosing Sequences.
 NormalizerResult read_normalizer(JsonRef json, int depth = 0);
 
-// The normalizer that transformers uses: for a tokenizer_class of the BERT family it ignores the one in tokenizer.json and makes a
-// BertNormalizer from tokenizer_config.json (do_lower_case, strip_accents, tokenize_chinese_chars, each with its default).
-// tokenizer_config may be absent.
-NormalizerResult read_normalizer_of_class(JsonRef json, JsonRef tokenizer_config);
-
 // One reader per normalizer; normalizer.cpp lists them by "type".
 NormalizerResult read_bert_normalizer(JsonRef json, int depth);  // bert.cpp
-NormalizerResult read_bert_normalizer_of_class(JsonRef tokenizer_config);
-NormalizerResult read_nfd(JsonRef json, int depth);  // simple.cpp
+NormalizerResult read_nfd(JsonRef json, int depth);              // simple.cpp
 NormalizerResult read_nfc(JsonRef json, int depth);
 NormalizerResult read_nfkd(JsonRef json, int depth);
 NormalizerResult read_nfkc(JsonRef json, int depth);

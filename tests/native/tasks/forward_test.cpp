@@ -19,7 +19,8 @@ using test::read_file;
 std::unique_ptr<Model> load(const std::string& name) {
   const std::string folder = golden("architectures/") + name;
   const std::vector<NamedFile> files = {{"config.json", read_file(folder + "/config.json")},
-                                        {"tokenizer.json", read_file(golden("bert-tiny/model/tokenizer.json"))}};
+                                        {"tokenizer.json", read_file(golden("bert-tiny/model/tokenizer.json"))},
+                                        {"tokenizer_config.json", R"({"tokenizer_class": "PreTrainedTokenizerFast"})"}};
   return std::move(load_model(files, folder)).value();
 }
 

@@ -31,7 +31,8 @@ TEST(Inspect, CountsTheParametersOfTheCheckpoint) {
     const std::string folder = golden("architectures/") + std::string(cases.value().root()[i].as_string().value());
     SCOPED_TRACE(folder);
     const std::vector<NamedFile> files = {{"config.json", read_file(folder + "/config.json")},
-                                          {"tokenizer.json", read_file(golden("bert-tiny/model/tokenizer.json"))}};
+                                          {"tokenizer.json", read_file(golden("bert-tiny/model/tokenizer.json"))},
+                                          {"tokenizer_config.json", R"({"tokenizer_class": "PreTrainedTokenizerFast"})"}};
     const auto model = load_model(files, folder);
     ASSERT_TRUE(model.ok()) << model.error().message;
     std::int64_t parameters = 0;
@@ -90,7 +91,8 @@ TEST(Inspect, CountsTheScoredPairsOfAttention) {
 TEST(Inspect, CountsTheWorkOfDisentangledAttention) {
   const std::string folder = golden("architectures/deberta-v3");
   const auto model = load_model({{"config.json", read_file(folder + "/config.json")},
-                                 {"tokenizer.json", read_file(golden("bert-tiny/model/tokenizer.json"))}},
+                                 {"tokenizer.json", read_file(golden("bert-tiny/model/tokenizer.json"))},
+                                 {"tokenizer_config.json", R"({"tokenizer_class": "PreTrainedTokenizerFast"})"}},
                                 folder);
   ASSERT_TRUE(model.ok()) << model.error().message;
   for (const auto& [seq, buckets] : {std::pair{4, 8}, {8, 16}, {10, 16}}) {
@@ -105,7 +107,8 @@ TEST(Inspect, CountsTheWorkOfDisentangledAttention) {
 TEST(Inspect, ListsSharedLayersAndTransposedMatrices) {
   const std::string folder = golden("architectures/albert");
   const auto albert = load_model({{"config.json", read_file(folder + "/config.json")},
-                                  {"tokenizer.json", read_file(golden("bert-tiny/model/tokenizer.json"))}},
+                                  {"tokenizer.json", read_file(golden("bert-tiny/model/tokenizer.json"))},
+                                  {"tokenizer_config.json", R"({"tokenizer_class": "PreTrainedTokenizerFast"})"}},
                                  folder);
   ASSERT_TRUE(albert.ok()) << albert.error().message;
   std::int64_t queries = 0, owned = 0;

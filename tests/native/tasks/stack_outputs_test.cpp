@@ -145,6 +145,7 @@ Result<std::unique_ptr<Model>> load_masked(const std::string& folder, const std:
   const std::vector<NamedFile> files{
       {"config.json", config},
       {"tokenizer.json", read_file(golden("bert-tiny/model/tokenizer.json"))},
+      {"tokenizer_config.json", R"({"tokenizer_class": "PreTrainedTokenizerFast"})"},
       {"model.safetensors.index.json", R"({"weight_map": {"a": "body.safetensors", "b": "head.safetensors"}})"}};
   return test::load_with(
       files, [&](const std::string& name) { return read_file(name == "head.safetensors" ? head : folder + "/model.safetensors"); },

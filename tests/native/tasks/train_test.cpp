@@ -36,7 +36,11 @@ const char* const kFolders[] = {"bert-tiny/model",          "architectures/alber
 std::unique_ptr<Model> load(const std::string& folder) {
   std::vector<NamedFile> files = test::small_files(golden(folder));
   const bool has = std::any_of(files.begin(), files.end(), [](const NamedFile& file) { return file.name == "tokenizer.json"; });
-  if (!has) files.push_back({"tokenizer.json", test::read_file(golden("bert-tiny/model/tokenizer.json"))});
+  if (!has) {
+    std::erase_if(files, [](const NamedFile& file) { return file.name == "tokenizer_config.json"; });
+    files.push_back({"tokenizer.json", test::read_file(golden("bert-tiny/model/tokenizer.json"))});
+    files.push_back({"tokenizer_config.json", R"({"tokenizer_class": "PreTrainedTokenizerFast"})"});
+  }
   return std::move(test::load_model(files, golden(folder))).value();
 }
 
@@ -236,7 +240,8 @@ TEST(Trainer, LearnsEveryDeberta) {
       SCOPED_TRACE(folder + ", method " + std::to_string(static_cast<int>(method)));
       const std::string own = golden("variants/encoders/" + folder + "/");
       const std::vector<NamedFile> files{{"config.json", test::read_file(own + "config.json")},
-                                         {"tokenizer.json", test::read_file(golden("seq2seq/t5/tokenizer.json"))}};
+                                         {"tokenizer.json", test::read_file(golden("seq2seq/t5/tokenizer.json"))},
+                                         {"tokenizer_config.json", R"({"tokenizer_class": "PreTrainedTokenizerFast"})"}};
       auto loaded = test::load_with(files, [&](const std::string& name) { return test::read_file(own + name); });
       ASSERT_TRUE(loaded.ok()) << loaded.error().message;
       const auto model = std::move(loaded).value();

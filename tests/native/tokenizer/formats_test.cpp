@@ -12,6 +12,7 @@
 #include "core/utf.h"
 #include "native/support/files.h"
 #include "native/tokenizer/tiny_tokenizer.h"
+#include "tokenizer/formats/pieces.h"
 
 namespace wattn {
 namespace {
@@ -37,7 +38,7 @@ TEST(VocabTxt, IsCasedWhenItHasCapitalsOrTheSettingsSaySo) {
   EXPECT_EQ(tokens({{"vocab.txt", upper}}, u"His"), (Tokens{"[CLS]", "Hi", "##s", "[SEP]"}));
   EXPECT_EQ(tokens({{"vocab.txt", upper}, {"tokenizer_config.json", R"({"do_lower_case": true})"}}, u"His"),
             (Tokens{"[CLS]", "hi", "##s", "[SEP]"}));
-  EXPECT_EQ(tokens({{"vocab.txt", "a\nb\n"}}, u"a"), (Tokens{"vocab.txt: expected the token \"[CLS]\", found none"}));
+  EXPECT_NE(tokens({{"vocab.txt", "a\nb\n"}}, u"a")[0].find("expected a token of model.vocab, found \"[UNK]\""), std::string::npos);
 }
 
 TEST(VocabTxt, TheLastOfEqualTokensWinsAndTheOthersAreGaps) {
@@ -102,7 +103,6 @@ TEST(MergesTxt, SaysWhatIsWrong) {
               {vocab, "\xFF", "{}", "merges.txt: expected UTF-8, found other bytes"},
               {vocab, "", R"({"tokenizer_class": 1})", "tokenizer_config.json: tokenizer_class: expected a string, found 1"},
               {vocab, "", R"({"add_prefix_space": 1})", "tokenizer_config.json: add_prefix_space: expected true or false, found 1"},
-              {vocab, "", R"({"tokenizer_class": "RobertaTokenizer"})", "vocab.json: </s>: expected an id, found nothing"},
               {vocab, "h h", "{}", "tokenizer.json: model.merges[0]"},
               {vocab, "", "{", "tokenizer_config.json: "}};
   for (const auto& row : rows) {
@@ -110,6 +110,9 @@ TEST(MergesTxt, SaysWhatIsWrong) {
         tokens({{"vocab.json", row.vocab}, {"merges.txt", row.merges}, {"tokenizer_config.json", row.config}}, u"h");
     EXPECT_EQ(found.at(0).substr(0, row.error.size()), row.error);
   }
+  // As in Python, a class adds the tokens that its vocabulary lacks.
+  const TokenizerFile roberta{"tokenizer_config.json", R"({"tokenizer_class": "RobertaTokenizer"})"};
+  EXPECT_EQ(tokens({{"vocab.json", vocab}, {"merges.txt", ""}, roberta}, u"h"), (Tokens{"<s>", "h", "</s>"}));
   EXPECT_EQ(tokens({{"vocab.txt", "\xFF"}}, u"a")[0], "vocab.txt: expected UTF-8, found other bytes");
   EXPECT_NE(tokens({{"vocab.json", vocab}}, u"a")[0].find("vocab.json with merges.txt"), std::string::npos);
 }
@@ -133,40 +136,39 @@ std::string sentencepiece(int type) {
          piece("▁a", -0.5F) + piece("ab", -0.75F) + field(2, field(3, type)) + field(3, field(1, "identity"));
 }
 
+// The tokens of a SentencePiece file by the library's own rules, as GGUF and Marian have them.
+Result<Tokenizer> of_pieces(const std::string& model) {
+  const Result<PieceModel> read = read_piece_model(model);
+  if (!read.ok()) return read.error();
+  const Result<std::string> text = pieces_tokenizer_json(read.value());
+  if (!text.ok()) return text.error();
+  const Result<Json> json = Json::parse(text.value(), "tokenizer.json");
+  if (!json.ok()) return json.error();
+  return Tokenizer::from_json(json.value().root());
+}
+
+Tokens pieces(const std::string& model, std::u16string_view text) {
+  const Result<Tokenizer> tokenizer = of_pieces(model);
+  if (!tokenizer.ok()) return {tokenizer.error().message};
+  return tokens_of(tokenizer.value(), encode(tokenizer.value(), text));
+}
+
 TEST(SentencePiece, ReadsUnigramAndBpeAndHandlesWhitespace) {
-  for (const int type : {1, 2}) {
-    const std::string model = sentencepiece(type);
-    EXPECT_EQ(tokens({{"spiece.model", model}}, u"  a   bxa "), (Tokens{"▁a", "▁", "b", "<unk>", "a"})) << type;
-    EXPECT_EQ(tokens({{"tokenizer.model", model}, {"tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizer"})"}}, u"a"),
-              (Tokens{"<s>", "▁a"}));
-  }
+  for (const int type : {1, 2})
+    EXPECT_EQ(pieces(sentencepiece(type), u"  a   bxa "), (Tokens{"▁a", "▁", "b", "<unk>", "a"})) << type;
 }
 
-Tokens of_class(const std::string& model, const std::string& config, std::u16string_view text) {
-  return tokens({{"tokenizer.model", model}, {"tokenizer_config.json", config}}, text);
-}
-
-TEST(SentencePiece, PutsWhatTheClassDoesAroundTheText) {
-  const std::string plain = sentencepiece(1), albert = piece("[CLS]", 0, 3) + piece("[SEP]", 0, 3) + plain;
-  EXPECT_EQ(of_class(plain, R"({"tokenizer_class": "LlamaTokenizerFast", "add_eos_token": true})", u"a"),
-            (Tokens{"<s>", "▁a", "</s>"}));
-  EXPECT_EQ(of_class(plain, R"({"tokenizer_class": "LlamaTokenizer", "add_bos_token": false})", u"a"), Tokens{"▁a"});
-  EXPECT_EQ(of_class(plain, R"({"tokenizer_class": "T5Tokenizer", "extra_ids": 2})", u"a<extra_id_0>b"),
-            (Tokens{"▁a", "<extra_id_0>", "b", "</s>"}));
-  EXPECT_EQ(of_class(albert, R"({"tokenizer_class": "AlbertTokenizer"})", u"a"), (Tokens{"[CLS]", "▁a", "[SEP]"}));
-  const std::pair<const char*, const char*> wrong[] = {
-      {R"({"tokenizer_class": 1})", "tokenizer_config.json: tokenizer_class: expected a string, found 1"},
-      {R"({"tokenizer_class": "XLNetTokenizer"})", "a SentencePiece model of this class is not supported"},
-      {R"({"tokenizer_class": "AlbertTokenizer"})", "expected the tokens [CLS] and [SEP]"},
-      {R"({"tokenizer_class": "T5Tokenizer", "extra_ids": -1})", "extra_ids: expected a number from 0 to 10000, found -1"},
-      {R"({"tokenizer_class": "T5Tokenizer", "extra_ids": 10001})", "extra_ids: expected a number from 0 to 10000, found 10001"},
-      {R"({"tokenizer_class": "T5Tokenizer", "extra_ids": "2"})", "extra_ids: expected an integer, found \"2\""},
-      {R"({"add_bos_token": 1})", "add_bos_token: expected true or false, found 1"},
-      {R"({"add_eos_token": 1})", "add_eos_token: expected true or false, found 1"},
-      {R"({"add_bos_token": true, "bos_token": "<odd>"})", "expected the token \"<odd>\""}};
-  for (const auto& [config, error] : wrong) {
-    EXPECT_NE(of_class(plain, config, u"a").at(0).find(error), std::string::npos) << of_class(plain, config, u"a").at(0);
-  }
+TEST(SentencePiece, NeedsAClass) {
+  const std::string model = sentencepiece(1);
+  EXPECT_NE(tokens({{"spiece.model", model}}, u"a")[0].find("spiece.model: expected a tokenizer_class"), std::string::npos);
+  const auto of = [&](const char* file, const char* config) { return tokens({{file, model}, {"config.json", config}}, u"a")[0]; };
+  EXPECT_EQ(of("sentencepiece.bpe.model", R"({"model_type": "xlm-roberta"})"), "<s>");
+  EXPECT_NE(of("spiece.model", R"({"model_type": "xlm-roberta"})").find("sentencepiece.bpe.model: expected this file"),
+            std::string::npos);
+  EXPECT_NE(of("spiece.model", R"({"tokenizer_class": "GPTSw3Tokenizer"})").find("\"GPTSw3Tokenizer\" is not supported"),
+            std::string::npos);
+  EXPECT_NE(of("spiece.model", R"({"tokenizer_class": "OwnTokenizer"})").find("config.json: tokenizer_class: \"OwnTokenizer\""),
+            std::string::npos);
 }
 
 // Against transformers' DebertaV2Tokenizer, which takes an spm.model for its own.
@@ -182,7 +184,8 @@ TEST(SentencePiece, OfDebertaIsWhatItsTokenizerMakesOfIt) {
   };
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const std::string settings = rows[r]["settings"].to_text();
-    const Result<Tokenizer> tokenizer = load_tokenizer({{"spm.model", model}, {"tokenizer_config.json", settings}});
+    const Result<Tokenizer> tokenizer = load_tokenizer(
+        {{"spm.model", model}, {"config.json", R"({"model_type": "deberta-v2"})"}, {"tokenizer_config.json", settings}});
     ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
     const auto text_of = [&](std::size_t i) { return to_utf16(texts[i].as_string().value()); };
     for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -194,9 +197,9 @@ TEST(SentencePiece, OfDebertaIsWhatItsTokenizerMakesOfIt) {
     EXPECT_EQ(pair.type_ids, ids_of(rows[r]["types"]));
   }
   const std::pair<const char*, const char*> wrong[] = {
-      {R"({"tokenizer_class": "XLMRobertaTokenizer"})", "expected \"DebertaV2Tokenizer\" beside an spm.model"},
-      {R"({"cls_token": "<odd>"})", "spm.model: expected the token \"<odd>\", found none"},
-      {R"({"do_lower_case": 1})", "do_lower_case: expected true or false, found 1"}};
+      {R"({"tokenizer_class": "XLMRobertaTokenizer"})", "sentencepiece.bpe.model: expected this file"},
+      {"{}", "spm.model: expected a tokenizer_class"},
+      {R"({"tokenizer_class": "DebertaV2Tokenizer", "do_lower_case": 1})", "do_lower_case: expected true or false, found 1"}};
   for (const auto& [settings, error] : wrong) {
     const Result<Tokenizer> refused = load_tokenizer({{"spm.model", model}, {"tokenizer_config.json", settings}});
     ASSERT_FALSE(refused.ok()) << settings;
@@ -209,9 +212,9 @@ TEST(SentencePiece, OfDebertaIsWhatItsTokenizerMakesOfIt) {
 TEST(SentencePiece, ADotThatIsUserDefinedDoesNotTurnTies) {
   const std::string model = piece("<unk>", 0, 2) + piece("▁", -2.1267834F) + piece("1", -7.6837068F) + piece("11", -9.596034F) +
                             piece(".", 0, 4) + field(2, field(3, 1)) + field(3, field(1, "identity"));
-  EXPECT_EQ(tokens({{"spiece.model", model}}, u".11111"), (Tokens{"▁", ".", "11", "11", "1"}));
-  EXPECT_EQ(tokens({{"spiece.model", model}}, u".......11111"), (Tokens{"▁", ".", ".", ".", ".", ".", ".", ".", "11", "11", "1"}));
-  EXPECT_EQ(tokens({{"spiece.model", model + piece("..", -0.5F)}}, u".."), (Tokens{"▁", ".", "."}));
+  EXPECT_EQ(pieces(model, u".11111"), (Tokens{"▁", ".", "11", "11", "1"}));
+  EXPECT_EQ(pieces(model, u".......11111"), (Tokens{"▁", ".", ".", ".", ".", ".", ".", ".", "11", "11", "1"}));
+  EXPECT_EQ(pieces(model + piece("..", -0.5F), u".."), (Tokens{"▁", ".", "."}));
 }
 
 // The texts are those of SentencePiece's own library.
@@ -219,7 +222,7 @@ TEST(SentencePiece, DecodesTheBeginningAsTheNormalizerWroteIt) {
   const auto decode = [](int dummy_prefix, int extra, const std::vector<std::int32_t>& ids) {
     const std::string bytes = piece("▁▁", -4) + piece("<0x20>", -9, 6) + field(2, field(35, 1));
     const std::string spec = field(3, field(3, dummy_prefix) + field(4, extra));
-    return decoded({{"spiece.model", sentencepiece(1) + bytes + spec}}, ids);
+    return of_pieces(sentencepiece(1) + bytes + spec).value().decode(ids, false, false).value();
   };
   constexpr std::int32_t kMark = 3, kA = 6, kMarks = 8, kSpaceByte = 9;
   const struct {
@@ -244,40 +247,39 @@ TEST(SentencePiece, FollowsTheSpecsOfItsModel) {
   const std::string plain = sentencepiece(1);
   const auto trainer = [](const std::string& fields) { return field(2, fields); };
   const auto normalizer = [](const std::string& fields) { return field(3, fields); };
-  EXPECT_EQ(of_class(plain + normalizer(field(3, 0)), "{}", u"a"), Tokens{"a"});  // no dummy prefix
-  EXPECT_EQ(of_class(plain + normalizer(field(4, 0)), "{}", u"a  b"), (Tokens{"▁a", "▁", "▁", "b"}));
-  EXPECT_NE(of_class(plain + normalizer(field(5, 0)), "{}", u"a")[0].find("escape_whitespaces: false"), std::string::npos);
-  EXPECT_EQ(of_class(plain + normalizer(field(5, 1)), "{}", u"a"), Tokens{"▁a"});
-  EXPECT_NE(of_class(plain + trainer(field(24, 1)), "{}", u"a")[0].find("treat_whitespace_as_suffix"), std::string::npos);
-  EXPECT_EQ(of_class(plain + trainer(field(24, 0)), "{}", u"a"), Tokens{"▁a"});
-  EXPECT_NE(of_class(plain + trainer(field(3, 3)), "{}", u"a")[0].find(
-                "expected the type Unigram (1), BPE (2) or character (4), found 3"),
+  EXPECT_EQ(pieces(plain + normalizer(field(3, 0)), u"a"), Tokens{"a"});  // no dummy prefix
+  EXPECT_EQ(pieces(plain + normalizer(field(4, 0)), u"a  b"), (Tokens{"▁a", "▁", "▁", "b"}));
+  EXPECT_NE(pieces(plain + normalizer(field(5, 0)), u"a")[0].find("escape_whitespaces: false"), std::string::npos);
+  EXPECT_EQ(pieces(plain + normalizer(field(5, 1)), u"a"), Tokens{"▁a"});
+  EXPECT_NE(pieces(plain + trainer(field(24, 1)), u"a")[0].find("treat_whitespace_as_suffix"), std::string::npos);
+  EXPECT_EQ(pieces(plain + trainer(field(24, 0)), u"a"), Tokens{"▁a"});
+  EXPECT_NE(pieces(plain + trainer(field(3, 3)), u"a")[0].find("expected the type Unigram (1), BPE (2) or character (4), found 3"),
             std::string::npos);
   for (const int type : {1, 2, 4}) {
     const std::string bytes =
         sentencepiece(type) + trainer(field(3, type) + field(35, 1)) + piece("<0x78>", -9, 6) + piece("yy", -9, 4);
-    EXPECT_EQ(of_class(bytes, "{}", u"axyy"), (Tokens{"▁a", "<0x78>", "yy"})) << type;
+    EXPECT_EQ(pieces(bytes, u"axyy"), (Tokens{"▁a", "<0x78>", "yy"})) << type;
   }
-  EXPECT_NE(of_class(plain + piece("z", std::nanf("")), "{}", u"a")[0].find("expected a piece"), std::string::npos);
-  EXPECT_NE(of_class(plain + piece("z", std::numeric_limits<float>::infinity()), "{}", u"a")[0].find("expected a piece"),
+  EXPECT_NE(pieces(plain + piece("z", std::nanf("")), u"a")[0].find("expected a piece"), std::string::npos);
+  EXPECT_NE(pieces(plain + piece("z", std::numeric_limits<float>::infinity()), u"a")[0].find("expected a piece"),
             std::string::npos);
-  EXPECT_NE(of_class(plain + piece("\xFF", 0), "{}", u"a")[0].find("piece 8: expected UTF-8"), std::string::npos);
+  EXPECT_NE(pieces(plain + piece("\xFF", 0), u"a")[0].find("piece 8: expected UTF-8"), std::string::npos);
   // A model without the unknown token, and one without words.
-  EXPECT_EQ(of_class(piece("▁", -1) + piece("a", -1), "{}", u"a"), (Tokens{"▁", "a"}));
-  EXPECT_EQ(of_class(piece("▁", -1) + piece("a", -1) + trainer(field(3, 2)), "{}", u"a"), (Tokens{"▁", "a"}));
+  EXPECT_EQ(pieces(piece("▁", -1) + piece("a", -1), u"a"), (Tokens{"▁", "a"}));
+  EXPECT_EQ(pieces(piece("▁", -1) + piece("a", -1) + trainer(field(3, 2)), u"a"), (Tokens{"▁", "a"}));
   // "a" becomes "b": a trie of one character, and the string of its value.
   const auto unit = [](std::uint32_t value) {
     std::string out;
     for (int i = 0; i < 4; ++i) out += static_cast<char>(value >> (8 * i));
     return out;
   };
-  EXPECT_EQ(of_class(plain + normalizer(field(2, unit(0xFFFF) + "x")), "{}", u"a")[0].substr(0, 15), "tokenizer.json:");
+  EXPECT_EQ(pieces(plain + normalizer(field(2, unit(0xFFFF) + "x")), u"a")[0].substr(0, 15), "tokenizer.json:");
 }
 
 TEST(SentencePiece, EveryTruncationAndChangedByteIsRejectedOrRead) {
   const std::string model = sentencepiece(1);
   for (std::size_t size = 0; size < model.size(); ++size) {
-    const Result<Tokenizer> cut = load_tokenizer({{"spiece.model", model.substr(0, size)}});
+    const Result<Tokenizer> cut = of_pieces(model.substr(0, size));
     if (!cut.ok()) continue;
     EXPECT_LE(cut.value().vocab_size(), 8);
   }
@@ -285,7 +287,7 @@ TEST(SentencePiece, EveryTruncationAndChangedByteIsRejectedOrRead) {
     for (const char value : {'\x00', '\x7F', '\xFF'}) {
       std::string changed = model;
       changed[i] = value;
-      const Result<Tokenizer> tokenizer = load_tokenizer({{"spiece.model", changed}});
+      const Result<Tokenizer> tokenizer = of_pieces(changed);
       if (tokenizer.ok()) (void)tokenizer.value().encode(u"a b<s>", {});
     }
   }

@@ -102,11 +102,11 @@ TEST(BertNormalizer, IsReplacedForTokenizerClassesOfTheBertFamily) {  // as in t
   test::TinyTokenizer tiny;
   tiny.normalizer =
       R"({"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null, "lowercase": false})";
-  tiny.vocab = {"[UNK]", "É", "é", "e"};
+  tiny.vocab = {"[UNK]", "É", "é", "e", "[CLS]", "[SEP]", "<s>", "</s>"};
   const auto token = [&](const std::string& config) {
     const Result<Tokenizer> tokenizer = test::load_text(tiny.json(), config);
     EXPECT_TRUE(tokenizer.ok()) << tokenizer.error().message;
-    return std::string(tokenizer.value().id_to_token(tokenizer.value().encode(u"É", {}).value().ids[0]));
+    return std::string(tokenizer.value().id_to_token(tokenizer.value().encode(u"É", {.add_special_tokens = false}).value().ids[0]));
   };
   EXPECT_EQ(token("{}"), "É");
   EXPECT_EQ(token(R"({"tokenizer_class": "PreTrainedTokenizerFast", "do_lower_case": true})"), "É");

@@ -13,6 +13,7 @@
 #include "core/json.h"
 #include "core/utf.h"
 #include "native/support/files.h"
+#include "tokenizer/formats/formats.h"
 #include "tokenizer/tokenizer.h"
 
 namespace wattn::test {
@@ -72,11 +73,7 @@ struct TinyTokenizer {
 };
 
 inline Result<Tokenizer> load_text(const std::string& tokenizer_json, const std::string& config_json = "{}") {
-  Result<Json> tokenizer = Json::parse(tokenizer_json, "tokenizer.json");
-  if (!tokenizer.ok()) return tokenizer.error();
-  Result<Json> config = Json::parse(config_json, "tokenizer_config.json");
-  if (!config.ok()) return config.error();
-  return Tokenizer::from_json(tokenizer.value().root(), config.value().root());
+  return load_tokenizer({{"tokenizer.json", tokenizer_json}, {"tokenizer_config.json", config_json}});
 }
 
 // For tokenizers that are meant to load.
