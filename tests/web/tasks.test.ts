@@ -96,6 +96,7 @@ describe('text-classification', () => {
     const bare = headFiles('sequence');
     const { post_processor: _, ...tokenizer } = JSON.parse(new TextDecoder().decode(bare.get('tokenizer.json')));
     bare.set('tokenizer.json', new TextEncoder().encode(JSON.stringify({ ...tokenizer, post_processor: null })));
+    bare.set('tokenizer_config.json', new TextEncoder().encode('{"tokenizer_class":"PreTrainedTokenizerFast"}'));
     const unmarked = await pipeline('text-classification', bare); // it adds no [CLS]
     await expectError(unmarked(['the river', '']), 'InputError', /text 1: expected at least one token, found none/);
     expect(await unmarked(['the river'])).toHaveLength(1);

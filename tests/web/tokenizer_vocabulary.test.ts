@@ -80,10 +80,13 @@ describe('vocabulary', () => {
     await remote.dispose();
   });
 
-  it('gives fill-mask the mask of RoBERTa if no file names one', async () => {
+  it('gives fill-mask the mask that the files name', async () => {
     const files = headFiles('masked_lm');
     files.set('tokenizer.json', new TextEncoder().encode(textOf(files, 'tokenizer.json').replaceAll('[MASK]', '<mask>')));
-    files.delete('tokenizer_config.json');
+    files.set(
+      'tokenizer_config.json',
+      new TextEncoder().encode('{"tokenizer_class":"PreTrainedTokenizerFast","mask_token":"<mask>"}'),
+    );
     const fill = await pipeline('fill-mask', files);
     expect(await fill('the <mask>', { top_k: 2 })).toHaveLength(2);
     await fill.dispose();

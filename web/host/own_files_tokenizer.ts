@@ -1,5 +1,15 @@
 // In place of own_files.ts in wattn/tokenizer.
+import type { SeamModule } from './seam.js';
 import { wasmFiles } from './wasm_files_tokenizer.js';
-import { useWasm } from './wasm_loader.js';
+import { useWasm, type WasmFiles } from './wasm_loader.js';
 
-export const ownFiles = useWasm(wasmFiles);
+/** See wasm_files.ts. */
+declare const __WATTN_INLINE__: boolean;
+
+/** For folders whose class or other files change what tokenizer.json says. Not on the edge, which compiles nothing later. */
+const full: WasmFiles<SeamModule> = {
+  createModule: async (settings) => (await import('./full_glue.js')).createModule(settings),
+  choose: () => ({ kind: 'simd', flag: 'full-simd', url: () => new URL('./wattn-full-simd.wasm', import.meta.url) }),
+};
+
+export const ownFiles = useWasm(wasmFiles, __WATTN_INLINE__ ? undefined : full);

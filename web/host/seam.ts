@@ -61,11 +61,27 @@ export interface SeamTokenizer extends TextCalls {
   delete(): void;
 }
 
+/** src/tokenizer/tokenizer.h: TokenizerOrigin, and sizes. */
+export interface TokenizerFacts {
+  vocab_size: number;
+  model_max_length?: number;
+  name: string;
+  from: string;
+  vocabulary: string;
+  added_tokens: string;
+  is_of_class: boolean;
+  pads_left: boolean;
+  is_bpe: boolean;
+  /** Each token with a '\0' after it. */
+  roles: string;
+  extra: string;
+}
+
 export interface SeamTokenizerHandle extends SeamTokenizer {
   load(files: [string, Uint8Array][]): Answer;
   /** is_cut_off: more bytes are needed; never if isWhole. */
   load_gguf(bytes: Uint8Array, isWhole: boolean): Answer & { is_cut_off: boolean };
-  describe(): Answer & { vocab_size: number; model_max_length?: number };
+  describe(): Answer & TokenizerFacts;
 }
 
 export interface SeamEmbedOptions {
@@ -348,7 +364,7 @@ export interface SeamModel extends SeamTokenizer {
   ): ForwardAnswer;
   tokens_to_string(tokens: string[]): Answer & { text: string };
   token_to_id(token: string): Answer & { id: number }; // -1: none
-  describe_tokenizer(): Answer & { vocab_size: number; model_max_length?: number };
+  describe_tokenizer(): Answer & TokenizerFacts;
   /** adapters: how many the checkpoint itself has. */
   info(): Answer & ModelFacts & { context_length: number; weight_bytes: number; arena_bytes: number; adapters: number };
   /** The steps of a pass, one a line. Only the full WebAssembly has it. */

@@ -151,7 +151,7 @@ export function ggufTokenizerFiles(bytes: Uint8Array): NamedBytes[] {
   if (names.length > 0) {
     const packed = names.flatMap((name, i): NamedBytes[] => {
       const content = contents[i];
-      if (!content || !/^(tokenizer\.json|tokenizer_config\.json|chat_template\.jinja)$/.test(name)) return [];
+      if (!content || !/^((tokenizer(_config)?|special_tokens_map|added_tokens)\.json|chat_template\.jinja)$/.test(name)) return [];
       if (name !== 'tokenizer.json') return [[name, content.slice()]];
       return [[name, new TextEncoder().encode(filled(header, new TextDecoder().decode(content)))]];
     });

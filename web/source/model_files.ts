@@ -40,8 +40,13 @@ export function tokenText(token: unknown): string | undefined {
 }
 
 /** A special token of tokenizer_config.json, such as `mask_token`. */
-export const specialToken = (files: readonly NamedBytes[], name: string): string | undefined =>
-  tokenText(readJson(files, 'tokenizer_config.json')?.[name]);
+export const specialToken = (files: readonly NamedBytes[], name: string): string | undefined => tokenText(readSpecial(files)[name]);
+
+/** What the files call tokens: special_tokens_map.json counts where tokenizer_config.json lacks added_tokens_decoder, as in Python. */
+export function readSpecial(files: readonly NamedBytes[]): { [name: string]: unknown } {
+  const settings = readFields(files, 'tokenizer_config.json');
+  return settings.added_tokens_decoder ? settings : ownCopy({ ...settings, ...readFields(files, 'special_tokens_map.json') });
+}
 
 /** Reports progress once the total is known, at most 200 times. */
 export class Progress {
@@ -229,7 +234,15 @@ export async function readModules(source: ModelSource, progress: Progress, signa
   return [...modules, ...more.flat()];
 }
 
-const [kJson, kLlama3] = ['tokenizer.json', 'tokenizer.model'];
+const [kJson, kLlama3, kSettings] = ['tokenizer.json', 'tokenizer.model', 'tokenizer_config.json'];
+
+/** tokenizer_config.json. Older ones lack added_tokens_decoder: as in Python, two more files have special and added tokens then. */
+export async function readTokenizerSettings(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
+  const settings = await readOptional(source, kSettings, progress, signal);
+  if (settings.some(([, bytes]) => /"added_tokens_decoder"/.test(new TextDecoder().decode(bytes)))) return settings;
+  const names = ['special_tokens_map.json', 'added_tokens.json'];
+  return [...settings, ...(await allInOrder(names.map((name) => readOptional(source, name, progress, signal)))).flat()];
+}
 
 /** Alternatives, each complete; the first one present is used. */
 export const kVocabularies = [
@@ -238,6 +251,7 @@ export const kVocabularies = [
   ['vocab.txt'],
   ['spiece.model'],
   ['spm.model'],
+  ['sentencepiece.model'],
   [kLlama3],
   ['vocab.json', 'sentencepiece.bpe.model'],
   ['sentencepiece.bpe.model'],

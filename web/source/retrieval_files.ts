@@ -17,7 +17,7 @@ import { kM3Layers } from './m3_layers.js';
 import { openTorchFile } from './torch_file.js';
 
 /** Small files of a tokenizer. */
-const kTokenizer = ['tokenizer.json', 'tokenizer_config.json', 'vocab.txt'];
+const kTokenizer = ['tokenizer.json', 'tokenizer_config.json', 'vocab.txt', 'special_tokens_map.json', 'added_tokens.json'];
 
 interface Retrieval {
   /** The model with its encoder's files at the root. */

@@ -2,7 +2,15 @@
 // gliner takes both from the repository that gliner_config.json names as model_name, and so does this. Loaded with the first GLiNER model.
 import { describe, InputError, ModelFormatError, NetworkError } from '../core/errors.js';
 import { allInOrder } from '../core/signal.js';
-import { kSpanConfig, readFields, readOptional, readTokenizerFiles, type NamedBytes, type Progress } from './model_files.js';
+import {
+  kSpanConfig,
+  readFields,
+  readOptional,
+  readTokenizerFiles,
+  readTokenizerSettings,
+  type NamedBytes,
+  type Progress,
+} from './model_files.js';
 import type { ModelSource } from './source.js';
 
 const [kConfig, kTokenizerConfig] = ['config.json', 'tokenizer_config.json'];
@@ -45,12 +53,13 @@ class SpanFiles {
   /** As in Python, tokenizer_config.json decides: a model with that file has a tokenizer of its own. */
   async tokenizer(): Promise<NamedBytes[]> {
     const read = (from: ModelSource) => readTokenizerFiles(from, this.progress, this.signal);
-    const own = await this.optional(this.source, kTokenizerConfig);
-    if (own.length > 0) return [...own, ...(await read(this.source))];
+    const settings = (from: ModelSource) => readTokenizerSettings(from, this.progress, this.signal);
+    const own = await settings(this.source);
+    if (own.some(([name]) => name === kTokenizerConfig)) return [...own, ...(await read(this.source))];
     const json = await this.optional(this.source, 'tokenizer.json');
     if (json.length > 0) return json;
     return this.fromBase('tokenizer.json: expected a tokenizer', async ({ source }) =>
-      (await allInOrder([this.optional(source, kTokenizerConfig), read(source)])).flat(),
+      (await allInOrder([settings(source), read(source)])).flat(),
     );
   }
 

@@ -1,7 +1,7 @@
 // Finds a model's files and streams its weights: safetensors, or pytorch_model.bin in their place, whole or in shards.
 import { allInOrder, Breather } from '../core/signal.js';
 import { htmlError, looksLikeHtml } from './fetch_source.js';
-import { kGenerationFiles, kSpanConfig, readFields, readModules, readOptional, readPieces, readRequired, readTokenizerFiles, type ModelFiles, type NamedBytes, type Progress, type WeightFile } from './model_files.js'; // prettier-ignore
+import { kGenerationFiles, kSpanConfig, readFields, readModules, readOptional, readPieces, readRequired, readTokenizerFiles, readTokenizerSettings, type ModelFiles, type NamedBytes, type Progress, type WeightFile } from './model_files.js'; // prettier-ignore
 import type { SealCheck } from './sealed.js';
 import type { ModelSource, OpenFile } from './source.js';
 
@@ -40,7 +40,8 @@ export async function openModelFiles(
     openWeights(source, progress, signal),
     hasSpans ? ofSpans() : readTokenizerFiles(source, progress, signal, idsOnly),
     more === kGenerationFiles || hasSpans || !ofSentences ? [] : readModules(source, progress, signal),
-    ...(hasSpans ? [] : ['tokenizer_config.json', ...more]).map((file) => readOptional(source, file, progress, signal)),
+    hasSpans ? [] : readTokenizerSettings(source, progress, signal),
+    ...(hasSpans ? [] : more).map((file) => readOptional(source, file, progress, signal)),
   ]).then(([weights, ...files]) => ({ files: [...files.flat(), ...weights.index], single: weights.single }));
   opening.catch(() => {}); // it is awaited later
   const config = await reading;

@@ -29,7 +29,10 @@ interface Vocabulary {
 
 function vocabularyOf(engine: TaskEngine): Vocabulary {
   const idOf = (text: string) => engine.call((handle) => handle.token_to_id(text)).id;
-  const config = readTokenizerConfig(engine.files);
+  const config = readTokenizerConfig(
+    engine.files,
+    engine.call((handle) => handle.describe_tokenizer()),
+  );
   const { mask_token: mask, pad_token: pad } = specialTokens(config, (token) => idOf(token) >= 0);
   const mask_id = mask === undefined ? -1 : idOf(mask);
   if (mask === undefined || mask_id < 0) {

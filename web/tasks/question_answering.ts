@@ -2,7 +2,7 @@
 import { describe, InputError } from '../core/errors.js';
 import { ownCopy, type Rules } from '../core/options.js';
 import type { Answer, QuestionAnsweringOptions, QuestionContext } from './task_types.js';
-import { specialToken } from '../source/model_files.js';
+import { tokenOf } from '../tokenizer/config.js';
 import { predict, type Window } from './predict.js';
 import { softmax } from '../core/scores.js';
 import { takeOptions, takeTopK, toSeamOptions, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
@@ -95,7 +95,10 @@ function answersOf(context: string, windows: readonly Window[], cls: number, opt
 }
 
 function clsOf(engine: TaskEngine): number {
-  const token = specialToken(engine.files, 'cls_token');
+  const token = tokenOf(
+    engine.call((handle) => handle.describe_tokenizer()),
+    'cls_token',
+  );
   return token === undefined ? -1 : engine.call((handle) => handle.token_to_id(token)).id;
 }
 

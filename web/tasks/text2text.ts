@@ -6,8 +6,9 @@ import { kGenerateRules, readGenerateOptions } from '../generation/generation_co
 import type { GenerateOptions, Text2Text, TranslationOptions } from '../generation/generation_types.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import { readTexts } from '../core/texts.js';
-import { readFields, specialToken } from '../source/model_files.js';
+import { readFields } from '../source/model_files.js';
 import { readConfig } from '../engine/labels.js';
+import { tokenOf } from '../tokenizer/config.js';
 import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
 import { generateAll, stream, textOf } from './text_generation.js';
 import { kWatchRules, TokenWatch } from '../generation/token_watch.js';
@@ -42,10 +43,15 @@ interface Languages {
   isFirst: boolean;
 }
 
+/** The classes of the model types whose tokenizers set languages. */
+const kClasses: Readonly<Record<string, string>> = ownCopy({ mbart: 'MBartTokenizer', m2m_100: 'M2M100Tokenizer' });
+
 /** Whether sources begin with their language, in tokenizers that set the languages of each call; undefined for others. */
 function languageIsFirst(engine: Pick<TaskEngine, 'files'>): boolean | undefined {
   const settings = readFields(engine.files, 'tokenizer_config.json');
-  const name = String(settings['tokenizer_class'] ?? readConfig(engine)['tokenizer_class']).replace(/Fast$/, '');
+  const { tokenizer_class, model_type } = readConfig(engine);
+  const named = settings['tokenizer_class'] ?? tokenizer_class ?? kClasses[String(model_type)];
+  const name = String(named).replace(/Fast$/, '');
   if (name === 'NllbTokenizer') return settings['legacy_behaviour'] !== true;
   return name === 'MBart50Tokenizer' || name === 'M2M100Tokenizer' ? true : name === 'MBartTokenizer' ? false : undefined;
 }
@@ -84,7 +90,7 @@ function paramsOf(task: string, params: Params, { src_lang, tgt_lang }: Translat
 function encode(engine: TaskEngine, text: string, options: Options, number: number): Facts & { ids: Int32Array } {
   const { languages } = options;
   const { max_source_length = Infinity } = engine.call((handle) => handle.info());
-  const { model_max_length } = engine.call((handle) => handle.describe_tokenizer()) as { model_max_length?: number };
+  const { model_max_length } = engine.call((handle) => handle.describe_tokenizer());
   const limit = Math.min(max_source_length, model_max_length && model_max_length > 0 ? model_max_length : Infinity);
   const how = ownCopy({ add_special_tokens: !languages, max_length: limit - (languages ? 2 : 0) });
   const { ids, untruncated, unknown } = engine.call((handle) => handle.encode([text], undefined, how));
@@ -98,7 +104,11 @@ function encode(engine: TaskEngine, text: string, options: Options, number: numb
 }
 
 function withLanguage(engine: TaskEngine, ids: Int32Array, { src_lang, isFirst }: Languages): Int32Array {
-  const eos = specialToken(engine.files, 'eos_token') ?? '</s>';
+  const eos =
+    tokenOf(
+      engine.call((handle) => handle.describe_tokenizer()),
+      'eos_token',
+    ) ?? '</s>';
   const { id } = engine.call((handle) => handle.token_to_id(eos));
   if (id < 0) throw new InputError(`tokenizer_config.json: eos_token: expected a token of the tokenizer, found '${eos}'`);
   const language = languageId(engine, 'src_lang', src_lang);

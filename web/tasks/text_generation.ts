@@ -55,7 +55,10 @@ export interface Text {
 }
 
 export function textOf(engine: TaskEngine): Text {
-  const { clean_up_tokenization_spaces: cleans } = readTokenizerConfig(engine.files);
+  const { clean_up_tokenization_spaces: cleans } = readTokenizerConfig(
+    engine.files,
+    engine.call((handle) => handle.describe_tokenizer()),
+  );
   return {
     cleans,
     encode({ text, isChat }, options) {

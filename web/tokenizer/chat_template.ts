@@ -3,7 +3,8 @@ import { env } from '../core/env.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import type { Chat, ChatMessage, ChatTemplateOptions, ChatTemplates } from './types.js';
-import { kChatTemplate, readFields, readJson, specialToken, type NamedBytes } from '../source/model_files.js';
+import { kChatTemplate, readJson, readSpecial, tokenText, type NamedBytes } from '../source/model_files.js';
+import { kSpecialTokens } from './config.js';
 import { platform } from '../source/platform.js';
 
 type RenderOptions = Pick<
@@ -158,10 +159,8 @@ function cutAtMark(rendered: string, text: string): string {
 }
 
 export function contextOf(files: readonly NamedBytes[]): ChatContext {
-  const names = Object.keys(readFields(files, 'tokenizer_config.json')).filter((name) =>
-    /^(bos|eos|unk|pad|cls|sep|mask)_token$/.test(name),
-  );
-  const special = Object.fromEntries(names.map((name) => [name, specialToken(files, name) ?? '']));
+  const json = readSpecial(files);
+  const special = Object.fromEntries(kSpecialTokens.flatMap((name) => (name in json ? [[name, tokenText(json[name]) ?? '']] : [])));
   return { templates: chatTemplates(files), special };
 }
 

@@ -1,5 +1,6 @@
 // The fields of tokenizer_config.json with the defaults of padding, truncation and decoding.
 import { ModelFormatError } from '../core/errors.js';
+import type { TokenizerFacts } from '../host/seam.js';
 import { readFields, tokenText, type NamedBytes } from '../source/model_files.js';
 
 /** The named special tokens, in the order of Python's all_special_tokens. */
@@ -11,9 +12,13 @@ export type NamedTokens = { [name in SpecialToken]?: string | undefined };
 
 export interface TokenizerConfig {
   special: NamedTokens;
+  /** The class, which has defaults of its own; '' if none is known. */
+  name: string;
   /** Special tokens without a name. */
   extra_special_tokens: string[];
   padding_side: 'left' | 'right';
+  /** The class's. */
+  own_side: 'left' | 'right';
   truncation_side: 'left' | 'right';
   clean_up_tokenization_spaces: boolean;
   /** Whether the model takes token_type_ids. */
@@ -22,7 +27,11 @@ export interface TokenizerConfig {
 
 export const kConfig = 'tokenizer_config.json';
 
-/** What the tokens are called where no file names them: those of BERT, RoBERTa, T5, Llama, GPT-2 and Llama 3, whose names Python has in its classes. */
+/** The token of a role, as the files or their class name it. */
+export const tokenOf = ({ roles }: TokenizerFacts, name: SpecialToken): string | undefined =>
+  roles.split('\0')[kSpecialTokens.indexOf(name)] || undefined;
+
+/** What the tokens are called where no file names them or a class: those of BERT, RoBERTa, T5, Llama, GPT-2 and Llama 3. */
 const kUsual: { [name in SpecialToken]: readonly string[] } = {
   bos_token: ['<s>', '<|endoftext|>', '<|begin_of_text|>'],
   eos_token: ['</s>', '<|endoftext|>', '<|end_of_text|>'],
@@ -33,9 +42,9 @@ const kUsual: { [name in SpecialToken]: readonly string[] } = {
   mask_token: ['[MASK]', '<mask>'],
 };
 
-/** The special tokens that tokenizer_config.json names; if it names none, those of the usual names that are known. */
-export function specialTokens({ special }: TokenizerConfig, known: (token: string) => boolean): NamedTokens {
-  if (Object.values(special).some((token) => token !== undefined)) return special;
+/** The special tokens that the files or their class name; without a class and names, those of the usual names that are known. */
+export function specialTokens({ special, name: of_class }: TokenizerConfig, known: (token: string) => boolean): NamedTokens {
+  if (of_class || Object.values(special).some((token) => token !== undefined)) return special;
   const found: NamedTokens = {};
   for (const name of kSpecialTokens) found[name] = kUsual[name].find(known);
   // Of those that have both, RoBERTa has a mask.
@@ -49,15 +58,20 @@ function toSide(name: string, value: unknown): 'left' | 'right' {
   throw new ModelFormatError(`${kConfig}: ${name}: expected 'left' or 'right', found ${JSON.stringify(value)}`);
 }
 
-/** Reads tokenizer_config.json from files. Without it, Python's defaults apply. */
-export function readTokenizerConfig(files: readonly NamedBytes[]): TokenizerConfig {
+/** Reads tokenizer_config.json from files, and what all of them say together. */
+export function readTokenizerConfig(files: readonly NamedBytes[], facts: TokenizerFacts): TokenizerConfig {
+  const { name, extra, pads_left } = facts;
   const json = readFields(files, kConfig);
   const inputs = json.model_input_names;
-  const extra = json.extra_special_tokens ?? json.additional_special_tokens;
+  const own_side = pads_left ? 'left' : 'right';
   return {
-    special: Object.fromEntries(kSpecialTokens.map((name) => [name, tokenText(json[name])])),
-    extra_special_tokens: Array.isArray(extra) ? extra.map(tokenText).filter((text) => text !== undefined) : [],
-    padding_side: toSide('padding_side', json.padding_side),
+    special: Object.fromEntries(
+      kSpecialTokens.map((role) => [role, tokenOf(facts, role) ?? (name ? undefined : tokenText(json[role]))]),
+    ),
+    name,
+    extra_special_tokens: extra.split('\0').slice(0, -1),
+    padding_side: toSide('padding_side', json.padding_side ?? own_side),
+    own_side,
     truncation_side: toSide('truncation_side', json.truncation_side),
     clean_up_tokenization_spaces: json.clean_up_tokenization_spaces === true,
     type_ids: !Array.isArray(inputs) || inputs.includes('token_type_ids'),

@@ -4,7 +4,7 @@ import { env } from '../core/env.js';
 import { describe, InputError } from '../core/errors.js';
 import { readFields, type NamedBytes } from '../source/model_files.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
-import type { Answer, EncodeAnswer, SeamTokenizer } from '../host/seam.js';
+import type { Answer, EncodeAnswer, SeamTokenizer, TokenizerFacts } from '../host/seam.js';
 import { kArrays } from '../host/text_calls.js';
 import { Pieces } from './pieces.js';
 import { Tensor } from '../core/tensor.js';
@@ -59,7 +59,7 @@ const kDecodeRules: Rules = { skip_special_tokens: 'boolean', clean_up_tokenizat
 /** @internal Access to a handle with a tokenizer: a Tokenizer's own, or an Engine's. */
 export interface TokenizerHost<Handle extends SeamTokenizer> {
   call<A extends Answer>(run: (handle: Handle) => A): A;
-  describe(handle: Handle): Answer & { vocab_size: number; model_max_length?: number };
+  describe(handle: Handle): Answer & TokenizerFacts;
   /** Loads other files into the handle. undefined: the tokenizer is a model's. */
   load?(files: readonly NamedBytes[]): void;
 }
@@ -193,9 +193,10 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   extras: Extras,
   release: () => void = () => {},
 ): Tokenizer {
-  const config = readTokenizerConfig(files);
   const describeIt = () => host.call((handle) => host.describe(handle));
-  let { vocab_size, model_max_length = Infinity } = describeIt();
+  const facts = describeIt();
+  const config = readTokenizerConfig(files, facts);
+  let { vocab_size, model_max_length = Infinity } = facts;
 
   const run = ({ texts, pairs, seam }: Wanted): EncodeAnswer => host.call((handle) => handle.encode(texts, pairs, seam));
   const idsToTokens = (ids: ArrayLike<number>) => host.call((handle) => handle.ids_to_tokens(ids)).tokens;
@@ -302,7 +303,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   const decode = (ids: TokenIds, options?: DecodeOptions | null): string => {
     options = readOptions('decode', options, kDecodeRules);
     const list = toIds('decode', ids);
-    const clean = options?.clean_up_tokenization_spaces ?? config.clean_up_tokenization_spaces;
+    const clean = !facts.is_bpe && (options?.clean_up_tokenization_spaces ?? config.clean_up_tokenization_spaces);
     const skip = options?.skip_special_tokens ?? false;
     const whole = (handle: Handle) => {
       pieces ??= new Pieces((some, flags) => handle.decode_pieces(some, flags).pieces);
@@ -360,7 +361,8 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     files.splice(0, files.length, ...changed);
     vocab = undefined;
     pieces = undefined;
-    Object.assign(call, ({ vocab_size } = describeIt()));
+    ({ vocab_size } = describeIt());
+    Object.assign(call, { vocab_size });
   };
   const saving = { files, config, special, templates: chats.templates, reload: host.load && reload };
 
@@ -387,6 +389,13 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     },
     model_max_length,
     vocab_size,
+    info: () => ({
+      tokenizer_class: facts.name || null,
+      class_from: facts.from || null,
+      vocabulary: facts.vocabulary,
+      rules: facts.is_of_class ? 'class' : 'tokenizer.json',
+      added_tokens: facts.added_tokens ? facts.added_tokens.split(', ') : [],
+    }),
   };
   const set = (name: SpecialToken, token: string | null | undefined) => {
     if (token != null && (typeof token !== 'string' || idOf(token) === undefined)) {

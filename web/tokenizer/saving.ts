@@ -33,12 +33,17 @@ function vocabularyOf(where: string, files: readonly NamedBytes[]): NamedBytes[]
   if (names) return names.map((name): NamedBytes => [name, named.get(name) as Uint8Array]);
   const gguf = files.find(([name]) => name.endsWith('.gguf')); // a model's
   if (gguf) return vocabularyOf(where, ggufTokenizerFiles(gguf[1]));
-  throw new UnsupportedError(`${where}: the vocabulary of this tokenizer is in a .gguf file alone: keep that file`);
+  throw new UnsupportedError(`${where}: the vocabulary of this tokenizer is in a .gguf file alone: keep it`);
 }
 
 /** tokenizer_config.json with what the program has set since. */
 function configOf({ files, config, special, templates }: Saved): { [name: string]: unknown } {
-  const json = { ...readJson(files, kConfig) };
+  const json: Record<string, unknown> = { ...readJson(files, kConfig) };
+  const map = json.added_tokens_decoder === undefined ? readJson(files, 'special_tokens_map.json') : undefined;
+  for (const [name, token] of Object.entries(map ?? {})) {
+    const isText = typeof token === 'string' || tokenText(token) === undefined;
+    json[name] = isText ? token : { normalized: false, ...(token as object), special: true, __type: 'AddedToken' };
+  }
   for (const name of kSpecialTokens) {
     const token = special()[name];
     if (token === undefined) delete json[name];
@@ -46,7 +51,7 @@ function configOf({ files, config, special, templates }: Saved): { [name: string
   }
   const extra = json.extra_special_tokens === undefined ? 'additional_special_tokens' : 'extra_special_tokens';
   if (config.extra_special_tokens.length > 0) json[extra] = config.extra_special_tokens;
-  if (config.padding_side !== (json.padding_side ?? 'right')) json.padding_side = config.padding_side;
+  if (config.padding_side !== (json.padding_side ?? config.own_side)) json.padding_side = config.padding_side;
   const own = templates();
   delete json.chat_template;
   if (own !== null && typeof own === 'object') {
@@ -59,7 +64,9 @@ function filesOf(where: string, saved: Saved): NamedBytes[] {
   const vocabulary = vocabularyOf(where, withVocabulary(saved.files));
   const json = configOf(saved);
   // Python wants a class where there is no config.json.
-  if (vocabulary[0]?.[0] === kJson) json.tokenizer_class ??= 'PreTrainedTokenizerFast';
+  const name = saved.config.name || (vocabulary[0]?.[0] === kJson ? 'PreTrainedTokenizerFast' : undefined);
+  if (name) json.tokenizer_class ??= name;
+  vocabulary.push(...saved.files.filter(([each]) => each === 'added_tokens.json'));
   const { chat_template, ...rest } = json;
   if (typeof chat_template !== 'string') return [...vocabulary, [kConfig, toBytes(json)]];
   return [...vocabulary, [kConfig, toBytes(rest)], [kChatTemplate, new TextEncoder().encode(chat_template)]];
@@ -81,8 +88,17 @@ function toAdded(where: string, given: unknown, isSpecial: boolean): NewToken {
   return { content, single_word: false, lstrip: false, rstrip: false, normalized: !special, ...flags, special };
 }
 
-/** tokenizer.json with more tokens, and how many its added ones lacked, or had with other flags. Ids are those of Python's tokenizers. */
-function withTokens(where: string, bytes: Uint8Array, tokens: NewToken[]): [json: Uint8Array, added: number] {
+/** tokenizer_config.json, whose added_tokens_decoder counts in place of tokenizer.json's added tokens. */
+function withDecoder(files: readonly NamedBytes[], added: readonly JsonToken[]): NamedBytes[] {
+  const json = readJson(files, kConfig);
+  const decoder = json?.added_tokens_decoder;
+  if (typeof decoder !== 'object') return [...files];
+  const more = Object.fromEntries(added.map(({ id, ...token }) => [id, token]));
+  return withFile(files, kConfig, toBytes({ ...json, added_tokens_decoder: { ...decoder, ...more } }));
+}
+
+/** tokenizer.json with more tokens, and those that its added ones lacked, or had with other flags. Ids are those of Python's tokenizers. */
+function withTokens(where: string, bytes: Uint8Array, tokens: NewToken[]): [json: Uint8Array, added: JsonToken[]] {
   const json = readJson([[kJson, bytes]], kJson) as {
     model?: { vocab?: Record<string, number> | [string, number][] };
     added_tokens?: JsonToken[];
@@ -93,7 +109,7 @@ function withTokens(where: string, bytes: Uint8Array, tokens: NewToken[]): [json
   const all = new Map((json.added_tokens ?? []).map((token) => [token.content, token]));
   const pieces = new Map(Array.isArray(vocab) ? vocab.map(([piece], id) => [piece, id]) : Object.entries(vocab));
   let next = Math.max(pieces.size, ...[...all.values()].map(({ id }) => id + 1));
-  let added = 0;
+  const added: JsonToken[] = [];
   for (const token of tokens) {
     const { content } = token;
     const before = all.get(content);
@@ -101,7 +117,7 @@ function withTokens(where: string, bytes: Uint8Array, tokens: NewToken[]): [json
     const id = before?.id ?? pieces.get(content) ?? next;
     next = Math.max(next, id + 1);
     all.set(content, { id, ...token });
-    ++added;
+    added.push({ id, ...token });
   }
   return [new TextEncoder().encode(JSON.stringify({ ...json, added_tokens: [...all.values()] })), added];
 }
@@ -110,15 +126,13 @@ export function savingMethods(saved: Saved) {
   const add = (where: string, given: unknown, isSpecial: boolean): number => {
     const tokens = (Array.isArray(given) ? given : [given]).map((each) => toAdded(where, each, isSpecial));
     if (!saved.reload) {
-      throw new UnsupportedError(
-        `${where}: this tokenizer belongs to a loaded model, which has no vectors for more tokens: use that of AutoTokenizer.from_pretrained`,
-      );
+      throw new UnsupportedError(`${where}: this tokenizer belongs to a loaded model: use that of AutoTokenizer.from_pretrained`);
     }
     const [[name, bytes]] = vocabularyOf(where, saved.files) as [NamedBytes];
     if (name !== kJson) throw new UnsupportedError(`${where}: expected a tokenizer with tokenizer.json, found one with ${name}`);
     const [json, added] = withTokens(where, bytes, tokens);
-    if (added > 0) saved.reload(withFile(saved.files, kJson, json));
-    return added;
+    if (added.length > 0) saved.reload(withDecoder(withFile(saved.files, kJson, json), added));
+    return added.length;
   };
 
   return {

@@ -10,6 +10,7 @@ import {
   readFields,
   readOptional,
   readTokenizerFiles,
+  readTokenizerSettings,
   type NamedBytes,
   type Progress,
 } from '../source/model_files.js';
@@ -90,18 +91,19 @@ export const AutoTokenizer = {
     const from = (gguf ?? ranks)?.source ?? openModel(model as ModelSpecifier, options ?? {});
     return loadFrom(from, options ?? {}, async (source, progress, signal) => {
       const readConfig = async () => {
-        const config = await readOptional(source, 'tokenizer_config.json', progress, signal);
+        const config = await readTokenizerSettings(source, progress, signal);
         return [...config, ...(await readChatTemplate(source, config, progress, signal))];
       };
       const work = Promise.all([
         compileWasm(false, ownFiles), // in parallel
         gguf ? [] : readTokenizerFiles(source, progress, signal, false, ranks?.file),
         gguf || ranks ? [] : readConfig(),
+        gguf || ranks ? [] : readOptional(source, 'config.json', progress, signal),
         loadExtras(),
       ]);
-      const [, files, config] = await abortable(work, signal);
+      const [, files, config, model] = await abortable(work, signal);
       const tokenizer = await startTokenizer(signal, async (host, { ggufTokenizerFiles }) => {
-        const all = [...files, ...config];
+        const all = [...files, ...config, ...model];
         if (!gguf) {
           host.call((handle) => handle.load(all));
           return all;

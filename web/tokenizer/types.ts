@@ -319,6 +319,27 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers, SpecialTokens 
   readonly model_max_length: number;
   /** Size of the vocabulary, added tokens included. */
   readonly vocab_size: number;
+  /**
+   * Which files decided what.
+   *
+   * @example
+   * tokenizer.info(); // { tokenizer_class: 'BertTokenizer', class_from: 'config.json: model_type', rules: 'class', .. }
+   */
+  info(): TokenizerInfo;
+}
+
+/** What the files of a repository said of its tokenizer. */
+export interface TokenizerInfo {
+  /** The class of transformers that reads these files, without `Fast`; `null` if they name none. */
+  tokenizer_class: string | null;
+  /** The file and field that named it, such as `'config.json: model_type'`; `null` if none did. */
+  class_from: string | null;
+  /** The file with the vocabulary. */
+  vocabulary: string;
+  /** Where normalizer, pre-tokenizer, decoder and template come from: the class, as in transformers 5, or tokenizer.json. */
+  rules: 'class' | 'tokenizer.json';
+  /** The files that had added tokens, besides tokenizer.json. */
+  added_tokens: string[];
 }
 
 /** A component as in tokenizer.json, such as `{ type: 'Whitespace' }`; `null` for none. */
