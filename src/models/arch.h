@@ -76,9 +76,14 @@ struct Arch {
 // The rarer architectures (more_archs.cpp). A program that defines this function as empty has only the common ones.
 std::span<const Arch* const> more_archs();
 
-// By config.json's model_type; an UnsupportedError lists the known ones.
+using ArchName = const char* (*)(const Arch&);  // in one kind of file; null: it has none
+// The end of a message about a name that is not read: names that are alike, and what to take instead (advice.cpp). A program may
+// define it as empty.
+std::string advice_on(std::string_view name, ArchName name_of, std::span<const Arch* const> common);
+
+// By config.json's model_type.
 Result<const Arch*> find_arch(JsonRef config);
-// By a GGUF file's general.architecture; an UnsupportedError lists the known ones.
+// By a GGUF file's general.architecture.
 Result<const Arch*> find_gguf_arch(std::string_view architecture);
 // A config.json with the defaults of its architecture.
 Result<Json> read_config_json(std::string_view text);

@@ -39,19 +39,19 @@ namespace {
 const Arch* const kArchs[] = {WATTN_ARCHS(WATTN_ADDRESS)};
 #undef WATTN_ADDRESS
 
-// The first accepted architecture of that name; if there is none, known is "one of" and all names, for a message.
-template <class Name, class Accept>
-const Arch* find(std::string_view name, const Name& name_of, const Accept& accept, std::string& known) {
+// The first accepted architecture of that name, or null.
+template <class Accept>
+const Arch* find(std::string_view name, ArchName name_of, const Accept& accept) {
   for (const std::span<const Arch* const> archs : {more_archs(), std::span<const Arch* const>(kArchs)}) {
     for (const Arch* arch : archs) {
       const char* own = name_of(*arch);
-      if (!own || !accept(*arch)) continue;
-      if (name == own) return arch;
-      known += (known.empty() ? "one of \"" : ", \"") + std::string(own) + "\"";
+      if (own && name == own && accept(*arch)) return arch;
     }
   }
   return nullptr;
 }
+
+constexpr const char* kExpected = "an architecture of docs/models.md";
 
 // llama.cpp's names (gguf-py/gguf/tensor_mapping.py), after "enc." or "dec." in encoder-decoders. Where an architecture has several
 // weights of one name, the first counts.
@@ -130,28 +130,27 @@ Result<const Arch*> find_arch(JsonRef config) {
   Fields fields(config);
   const std::string_view model_type = fields.string("model_type");
   if (!fields.ok()) return fields.error();
-  std::string known;
-  const Arch* arch = find(
-      model_type, [](const Arch& one) { return one.model_type; },
-      [&](const Arch& one) {
-        if (!one.only_key) return true;
-        const JsonRef value = config[one.only_key];
-        if (!one.only_value) return !value.is_null() && !(value.is_bool() && !value.as_bool().value());
-        return value.is_string() && value.as_string().value() == one.only_value;
-      },
-      known);
+  constexpr ArchName name_of = [](const Arch& one) { return one.model_type; };
+  const Arch* arch = find(model_type, name_of, [&](const Arch& one) {
+    if (!one.only_key) return true;
+    const JsonRef value = config[one.only_key];
+    if (!one.only_value) return !value.is_null() && !(value.is_bool() && !value.as_bool().value());
+    return value.is_string() && value.as_string().value() == one.only_value;
+  });
   if (arch) return arch;
-  fields.unsupported("model_type", known);
-  return fields.error();
+  fields.unsupported("model_type", kExpected);
+  Error error = fields.error();
+  error.message += advice_on(model_type, name_of, kArchs);
+  return error;
 }
 
 Result<const Arch*> find_gguf_arch(std::string_view architecture) {
-  std::string known;
-  const Arch* arch =
-      find(architecture, [](const Arch& one) { return one.gguf.architecture; }, [](const Arch&) { return true; }, known);
+  constexpr ArchName name_of = [](const Arch& one) { return one.gguf.architecture; };
+  const Arch* arch = find(architecture, name_of, [](const Arch&) { return true; });
   if (arch) return arch;
-  return unsupported_error("general.architecture: expected " + known + ", found " +
-                           (architecture.empty() ? "nothing" : shown_text(architecture)));
+  return unsupported_error("general.architecture: expected " + std::string(kExpected) + ", found " +
+                           (architecture.empty() ? "nothing" : shown_text(architecture)) +
+                           advice_on(architecture, name_of, kArchs));
 }
 
 Result<Json> read_config_json(std::string_view text) {

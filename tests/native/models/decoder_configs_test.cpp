@@ -182,11 +182,29 @@ TEST(PublicDecoderConfigs, OfUnknownArchitecturesAreRejectedByName) {
     ASSERT_FALSE(config.ok()) << type;
     const std::string& message = config.error().message;
     EXPECT_EQ(config.error().code, ErrorCode::kUnsupported) << message;
-    EXPECT_NE(message.find("model_type: expected one of \"albert\", \"arcee\""), std::string::npos) << message;
-    EXPECT_NE(message.find("found \"" + type + "\""), std::string::npos) << message;
+    EXPECT_NE(message.find("model_type: expected an architecture of docs/models.md, found \"" + type + "\""), std::string::npos)
+        << message;
   };
   for (const char* type : kForeignTypes) refuse(type);
   for (const char* type : kForeignSeq2Seq) refuse(type);
+}
+
+TEST(PublicDecoderConfigs, OfUnknownArchitecturesSayWhatToTake) {
+  const auto rest_of = [](const char* type) {
+    const std::string message = parse((std::string(R"({"model_type":")") + type + "\"}").c_str()).error().message;
+    return message.substr(message.find("found \"") + std::string(type).size() + 8);
+  };
+  EXPECT_EQ(
+      rest_of("gemma3"),
+      "; it reads \"gemma3_text\", \"gemma\", \"gemma2\"; its pictures and its text are one model: take google/gemma-3-270m-it "
+      "or google/gemma-3-1b-it");
+  EXPECT_EQ(rest_of("qwen3_5"), "; it reads \"qwen3\", \"qwen2\"; take Qwen/Qwen3-0.6B");
+  EXPECT_EQ(rest_of("mixtral"), "; it reads \"mistral\"; decoders with experts are not read");
+  EXPECT_EQ(rest_of("llame"), "; it reads \"llama\"");
+  EXPECT_EQ(rest_of("lama"), "; it reads \"llama\"");
+  EXPECT_EQ(rest_of("robreta"), "; it reads \"roberta\"");
+  EXPECT_EQ(rest_of("squid"), "");
+  EXPECT_EQ(rest_of("br"), "");
 }
 
 TEST(PublicDecoderConfigs, OfEmbeddingGemmaSeesBothSidesOfAWindow) {

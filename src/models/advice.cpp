@@ -1,0 +1,90 @@
+// What a message about an architecture that is not read says besides: names that are alike, and what to take instead. Only the full
+// WebAssembly has it.
+#include <algorithm>
+#include <numeric>
+
+#include "models/arch.h"
+
+namespace wattn {
+namespace {
+
+// Beginnings of the names that people ask for.
+struct Advice {
+  const char* text;
+  const char* names;  // with a space after each
+};
+constexpr Advice kAdvice[] = {
+    {"; its pictures and its text are one model: take google/gemma-3-270m-it or google/gemma-3-1b-it", "gemma3 gemma4 "},
+    {"; take Qwen/Qwen3-0.6B", "qwen3_5 qwen35 qwen3_next qwen3next qwen2_vl qwen2vl qwen2_5_vl qwen3_vl qwen3vl "},
+    {"; for long texts take answerdotai/ModernBERT-base, which reads 8192 tokens", "longformer big_bird bigbird led longt5 "},
+    {"; layers with the state of Mamba are not read: take LiquidAI/LFM2-350M or ibm-granite/granite-4.0-350m",
+     "mamba falcon_mamba falcon_h1 falcon-h1 nemotron_h jamba bamba zamba "},
+    {"; decoders with experts are not read",
+     "mixtral qwen2_moe qwen2moe qwen3_moe qwen3moe deepseek gpt_oss gpt-oss granitemoe lfm2_moe lfm2moe olmoe phimoe dbrx arctic "
+     "jetmoe ernie4_5_moe "},
+    {"; it is no model of text",
+     "whisper wav2vec2 clip siglip vit llava blip idefics paligemma florence2 moonshine musicgen detr sam "},
+};
+
+std::size_t common_letters(std::string_view a, std::string_view b) {
+  return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+// Levenshtein's.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0u);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t corner = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = corner + (a[i] == b[j] ? 0 : 1);
+      corner = row[j + 1];
+      row[j + 1] = std::min({replaced, corner + 1, row[j] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+// Up to three of the names that begin as an unknown one does, the one with most letters in common first; if there are none, those
+// that are a slip away.
+std::vector<std::string_view> alike(std::string_view name, std::vector<std::string_view> known) {
+  constexpr std::size_t kLeastCommon = 3, kMostSlips = 2, kMost = 3;
+  const auto keep = [&](const auto& is_alike, const auto& rank) {
+    std::vector<std::string_view> out;
+    std::copy_if(known.begin(), known.end(), std::back_inserter(out), is_alike);
+    std::stable_sort(out.begin(), out.end(), [&](auto a, auto b) { return rank(a) < rank(b); });
+    out.resize(std::min(out.size(), kMost));
+    return out;
+  };
+  std::vector<std::string_view> out = keep([&](std::string_view other) { return common_letters(name, other) >= kLeastCommon; },
+                                           [&](std::string_view other) { return name.size() - common_letters(name, other); });
+  if (out.empty() && name.size() > kMostSlips) {
+    const auto distance = [&](std::string_view other) { return edit_distance(name, other); };
+    out = keep([&](std::string_view other) { return distance(other) <= std::min(kMostSlips, name.size() / 3); }, distance);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string advice_on(std::string_view name, ArchName name_of, std::span<const Arch* const> common) {
+  std::vector<std::string_view> known;
+  for (const std::span<const Arch* const> archs : {more_archs(), common}) {
+    for (const Arch* arch : archs) {
+      const char* own = name_of(*arch);
+      if (own && own != name && std::find(known.begin(), known.end(), own) == known.end()) known.emplace_back(own);
+    }
+  }
+  std::string out;
+  for (const std::string_view other : alike(name, std::move(known))) {
+    out += (out.empty() ? "; it reads \"" : ", \"") + std::string(other) + "\"";
+  }
+  for (const auto& [text, names] : kAdvice) {
+    for (std::string_view rest = names; !rest.empty(); rest.remove_prefix(rest.find(' ') + 1)) {
+      if (name.starts_with(rest.substr(0, rest.find(' ')))) return out + text;
+    }
+  }
+  return out;
+}
+
+}  // namespace wattn
