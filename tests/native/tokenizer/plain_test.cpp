@@ -136,6 +136,7 @@ TEST(PlainTokenizer, HasTheTokensOfAllFiles) {
   EXPECT_FALSE(plain(bert, "{}", "{}", R"({"model_type": "modernbert"})"));
   EXPECT_FALSE(plain(bert, "{}", "{}", R"({"model_type": "qwen2"})"));
   EXPECT_TRUE(plain("{}", "{}", "{}", R"({"model_type": "bert"})"));
+  EXPECT_FALSE(plain("{}", "{}", "{}", R"({"model_type": "bert", "tokenizer_class": "BertJapaneseTokenizer"})"));
   EXPECT_FALSE(plain("{}", "{}", "{}", R"({"model_type": "roberta"})"));
   EXPECT_FALSE(plain("{}", "{}", "{}", R"({"model_type": "unheard_of"})"));
   EXPECT_TRUE(plain("{}"));
