@@ -235,9 +235,10 @@ TEST(StackOutputs, MismatchedRequestsAreRejectedByName) {
   const auto lfm2 = load("variants/decoders/lfm2");
   const std::string folder = golden("hub_layouts/nomic-moe/");
   const std::vector<NamedFile> files{{"config.json", test::read_file(folder + "config.json")},
-                                     {"tokenizer.json", test::read_file(golden("seq2seq/t5/tokenizer.json"))}};
+                                     {"tokenizer.json", test::read_file(golden("seq2seq/t5/tokenizer.json"))},
+                                     {"tokenizer_config.json", R"({"tokenizer_class": "PreTrainedTokenizerFast"})"}};
   const auto experts = test::load_with(files, [&](const std::string& name) { return test::read_file(folder + name); });
-  ASSERT_TRUE(lfm2 && experts.ok());
+  ASSERT_TRUE(lfm2 && experts.ok()) << (experts.ok() ? "" : experts.error().message);
   for (const char* tap : {"layer.0.attention.query", "layer.2.attention.value", "layer.3.attention.context"}) {
     EXPECT_TRUE(error(*lfm2, {.patches = {{tap, {}}}}).ends_with(std::string("found '") + tap + "'")) << tap;
   }
