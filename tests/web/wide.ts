@@ -27,6 +27,8 @@ export function wideFiles(folder: string): Files {
   // A few have no tokenizer beside them.
   if (![...files.keys()].some((name) => /^(tokenizer\.json|.*\.(model|spm)|vocab\..*)$/.test(name))) {
     files.set('tokenizer.json', new TextEncoder().encode(JSON.stringify(kTokenizer)));
+    // The class of most model types allows no such tokenizer.
+    files.set('tokenizer_config.json', new TextEncoder().encode('{"tokenizer_class":"PreTrainedTokenizerFast"}'));
   }
   const config = parsed(files.get('config.json'));
   const widths = new Set<number>();

@@ -151,13 +151,15 @@ describe('GLiNER’s repositories', () => {
         'spm.model',
         'tokenizer.json',
         'tokenizer_config.json',
+        'special_tokens_map.json',
+        'added_tokens.json',
         ...'vocab.json merges.txt source.spm vocab.txt spiece.model'.split(' '),
       ]
         .map((file) => `${oldest.base}/${file}`)
         .sort(),
     );
     expect([...new Set(asked.filter((line) => line.startsWith(oldest.name)))].sort()).toEqual(
-      'config.json gliner_config.json model.safetensors model.safetensors.index.json pytorch_model.bin tokenizer.json tokenizer_config.json'
+      'added_tokens.json config.json gliner_config.json model.safetensors model.safetensors.index.json pytorch_model.bin special_tokens_map.json tokenizer.json tokenizer_config.json'
         .split(' ')
         .map((file) => `${oldest.name}/${file}`),
     );
