@@ -130,8 +130,8 @@ Result<const Arch*> find_arch(JsonRef config) {
   Fields fields(config);
   const std::string_view model_type = fields.string("model_type");
   if (!fields.ok()) return fields.error();
-  constexpr ArchName name_of = [](const Arch& one) { return one.model_type; };
-  const Arch* arch = find(model_type, name_of, [&](const Arch& one) {
+  constexpr ArchName kNameOf = [](const Arch& one) { return one.model_type; };
+  const Arch* arch = find(model_type, kNameOf, [&](const Arch& one) {
     if (!one.only_key) return true;
     const JsonRef value = config[one.only_key];
     if (!one.only_value) return !value.is_null() && !(value.is_bool() && !value.as_bool().value());
@@ -140,17 +140,17 @@ Result<const Arch*> find_arch(JsonRef config) {
   if (arch) return arch;
   fields.unsupported("model_type", kExpected);
   Error error = fields.error();
-  error.message += advice_on(model_type, name_of, kArchs);
+  error.message += advice_on(model_type, kNameOf, kArchs);
   return error;
 }
 
 Result<const Arch*> find_gguf_arch(std::string_view architecture) {
-  constexpr ArchName name_of = [](const Arch& one) { return one.gguf.architecture; };
-  const Arch* arch = find(architecture, name_of, [](const Arch&) { return true; });
+  constexpr ArchName kNameOf = [](const Arch& one) { return one.gguf.architecture; };
+  const Arch* arch = find(architecture, kNameOf, [](const Arch&) { return true; });
   if (arch) return arch;
   return unsupported_error("general.architecture: expected " + std::string(kExpected) + ", found " +
                            (architecture.empty() ? "nothing" : shown_text(architecture)) +
-                           advice_on(architecture, name_of, kArchs));
+                           advice_on(architecture, kNameOf, kArchs));
 }
 
 Result<Json> read_config_json(std::string_view text) {

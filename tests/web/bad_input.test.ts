@@ -265,7 +265,11 @@ describe('JSON files', () => {
     const grow = { type: 'Replace', pattern: { String: '#' }, content: '#'.repeat(2 ** 10) };
     const normalizer = { type: 'Sequence', normalizers: [file.normalizer, grow, grow, grow] };
     const decoder = { type: 'Sequence', decoders: [file.decoder, grow, grow, grow] };
-    const { tokenizer } = await load(tinyFiles({ 'tokenizer.json': JSON.stringify({ ...file, normalizer, decoder }) }));
+    const files = {
+      'tokenizer.json': JSON.stringify({ ...file, normalizer, decoder }),
+      'tokenizer_config.json': edited('tokenizer_config.json', { tokenizer_class: 'PreTrainedTokenizerFast' }),
+    };
+    const { tokenizer } = await load(tinyFiles(files));
     const tooLong = await failure((async () => tokenizer.encode('a # b'))());
     expect(`${tooLong.name}: ${tooLong.message}`).toMatch(/OutOfMemoryError: text: .* at most 2\^26 characters/);
     expect(tokenizer.decode(tokenizer.encode('a small boat'), { skip_special_tokens: true })).toBe('a small boat');
@@ -291,8 +295,9 @@ describe('JSON files', () => {
         /modules\.json: expected a path inside the model, found '\.\.\/1_Pooling'/,
       ],
     ];
+    const anyTokenizer = edited('tokenizer_config.json', { tokenizer_class: 'PreTrainedTokenizerFast' }); // BertTokenizer's stages are its own
     for (const [name, text, message] of cases) {
-      const error = await failure(load(tinyFiles({ [name]: text })));
+      const error = await failure(load(tinyFiles({ 'tokenizer_config.json': anyTokenizer, [name]: text })));
       expect(`${error.name}: ${error.message}`).toMatch(message);
       expect(kKinds).toContain(error.name);
     }

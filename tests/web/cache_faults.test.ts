@@ -42,7 +42,7 @@ describe('the cache', () => {
   /** Whether the cache says that it needs no network. */
   const has = async () => {
     const files = await cache.list(id, { cache_dir: folder });
-    return files.length >= (isLong ? 8 : 2) && files.every(({ complete }) => complete);
+    return files.length >= (isLong ? 8 : 3) && files.every(({ complete }) => complete);
   };
   const emptied = () => {
     for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });

@@ -35,14 +35,13 @@ describe('text-generation', () => {
   });
 
   it.each(longCases)('makes the tokens of transformers after a long prompt: %s', async (name) => {
-    const folder = join(goldens, 'long/decoders', name);
-    const long = await pipeline('text-generation', folder);
-    const tokenizer = await AutoTokenizer.from_pretrained(folder);
+    const long = await AutoModelForCausalLM.from_pretrained(join(goldens, 'long/decoders', name));
     for (const { input_ids, options, max_new_tokens, tokens } of readJson('long/decoders', name, 'expected.json').searches) {
-      const out = await long(tokenizer.decode(input_ids.slice(1)), { max_new_tokens, ...options });
-      expect(out.map((one) => one.tokens)).toEqual(tokens);
+      const out = await long.generate({ input_ids: [input_ids], max_new_tokens, ...options, pad_token_id: 0 });
+      const answers = out.tolist().map((row: unknown) => (row as number[]).slice(input_ids.length).map(Number));
+      const padded = (list: number[]) => [...list, ...Array((answers[0] as number[]).length - list.length).fill(0)];
+      expect(answers).toEqual(tokens.map(padded));
     }
-    tokenizer.dispose();
     await long.dispose();
   });
 

@@ -200,7 +200,8 @@ describe("llama.cpp's names", () => {
       pre_tokenizer: { type: 'BertPreTokenizer' },
       model: { type: 'WordPiece', unk_token: '[UNK]', continuing_subword_prefix: '##', max_input_chars_per_word: 100, vocab },
     };
-    files.set('tokenizer.json', new TextEncoder().encode(JSON.stringify(tokenizer)));
+    const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+    files.set('tokenizer.json', encode(tokenizer)).set('tokenizer_config.json', encode({ tokenizer_class: 'BertTokenizer' }));
     for (const name of folder.includes('roberta') ? ['modules.json', '1_Pooling/config.json'] : [])
       files.set(name, filesOf(tiny).get(name) as Uint8Array);
     return files;

@@ -61,6 +61,20 @@ function withoutFiles(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(out);
 }
 
+/** A config.json of Qwen2 means its tokenizer, whatever class is named. */
+function withByteLevel(files: Files): Files {
+  const pieces = ['<|endoftext|>', ...'abcdefgh', 'Ġ', 'ab', 'abc', 'fe', 'fed'];
+  const flags = { single_word: false, lstrip: false, rstrip: false, normalized: false };
+  const merges = ['a b', 'ab c', 'f e', 'fe d'];
+  const vocab = Object.fromEntries(pieces.map((piece, id) => [piece, id]));
+  const tokenizer = {
+    added_tokens: [{ id: 0, content: '<|endoftext|>', ...flags, special: true }],
+    pre_tokenizer: { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: true },
+    model: { type: 'BPE', vocab, merges },
+  };
+  return new Map([...files, ['tokenizer.json', json(tokenizer)], ['tokenizer_config.json', json({})]]);
+}
+
 /** A golden's files, with a tokenizer that llama.cpp knows, and mean pooling if it is an encoder without a head. */
 function filesFor(folder: string, isSentence = true): Files {
   let files: Files = new Map(filesOf(join(goldens, folder)));
@@ -78,6 +92,7 @@ function filesFor(folder: string, isSentence = true): Files {
   if (/t5/.test(folder)) return files;
   const special = ['[PAD]', '[UNK]', '[CLS]', '[SEP]'];
   const flags = { single_word: false, lstrip: false, rstrip: false, normalized: false };
+  if (/qwen2$/.test(folder)) return withByteLevel(files);
   const vocab = Object.fromEntries([...special, ...'abcdefgh', '##a', '##b', 'abc', 'fed'].map((piece, id) => [piece, id]));
   files.set(
     'tokenizer.json',
@@ -89,6 +104,7 @@ function filesFor(folder: string, isSentence = true): Files {
       model: { type: 'WordPiece', unk_token: '[UNK]', continuing_subword_prefix: '##', max_input_chars_per_word: 100, vocab },
     }),
   );
+  files.set('tokenizer_config.json', json({ tokenizer_class: 'TokenizersBackend' })); // other classes allow one kind of tokenizer
   return files;
 }
 

@@ -20,19 +20,23 @@ describe('AutoTokenizer.from_pretrained', () => {
     expect(await tokensOf({ 'vocab.txt': seed('vocab_txt') }, 'ab')).toEqual(['[CLS]', 'a', '##b', '[SEP]']);
     const byteLevel = { 'vocab.json': encode('{"h": 0, "i": 1, "hi": 2, "Ġ": 3}'), 'merges.txt': encode('#version: 0.2\nh i\n') };
     expect(await tokensOf(byteLevel, 'hi h')).toEqual(['hi', 'Ġ', 'h']);
-    expect(await tokensOf({ 'spiece.model': seed('sentencepiece') }, '  a  ab ')).toEqual(['▁a', '▁a', 'b']);
-    const config = encode('{"tokenizer_class": "LlamaTokenizer", "add_eos_token": false}');
-    expect(await tokensOf({ 'tokenizer.model': seed('sentencepiece'), 'tokenizer_config.json': config }, 'a')).toEqual([
-      '<s>',
-      '▁a',
-    ]);
+    const pieces = { 'spiece.model': seed('sentencepiece') };
+    await expectError(tokensOf(pieces, 'a'), 'UnsupportedError', /spiece\.model: expected a tokenizer_class/);
+    const ofT5 = { ...pieces, 'config.json': encode('{"model_type": "t5"}') };
+    expect(await tokensOf(ofT5, '  a  ab ')).toEqual(['▁a', '▁a', 'b', '</s>']);
+    const ofLlama = (settings: object) => ({
+      'tokenizer.model': seed('sentencepiece'),
+      'tokenizer_config.json': encode(JSON.stringify({ tokenizer_class: 'LlamaTokenizer', ...settings })),
+    });
+    expect(await tokensOf(ofLlama({ add_bos_token: true }), 'a')).toEqual(['<s>', '▁a']);
+    expect(await tokensOf(ofLlama({ add_eos_token: false }), 'a')).toEqual(['▁a']); // Python adds none unless it is told to
   });
 
   it("reads DeBERTa's spm.model", async () => {
     const { texts, rows } = readJson('variants/deberta-tokenizer/cases.json');
     for (const { settings, ids } of rows) {
       const files = filesOf(join(goldens, 'variants/deberta-tokenizer'));
-      files.set('tokenizer_config.json', encode(JSON.stringify(settings)));
+      files.set('tokenizer_config.json', encode(JSON.stringify({ tokenizer_class: 'DebertaV2Tokenizer', ...settings })));
       const tokenizer = await AutoTokenizer.from_pretrained(files);
       expect(texts.map((text: string) => tokenizer.encode(text))).toEqual(ids);
       tokenizer.dispose();

@@ -192,8 +192,10 @@ class CachedSource implements ModelSource {
     try {
       answer = await this.source.openFrom(file, kept * kPieceBytes, signal);
     } catch (error) {
-      // Without a network, a file that was missing before is missing: otherwise absent optional files would make loading fail.
-      if (entry?.missing && error instanceof NetworkError && error.status === undefined) return undefined;
+      // A file that was missing before is missing without a network, and where the server refuses to say so to a caller without a token: otherwise absent
+      // optional files would make loading fail.
+      const isSilent = error instanceof NetworkError && [undefined, 401, 403].includes(error.status);
+      if (entry?.missing && isSilent) return undefined;
       throw error;
     }
     if (!answer) {

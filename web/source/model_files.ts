@@ -257,8 +257,11 @@ export const kVocabularies = [
   ['sentencepiece.bpe.model'],
 ];
 
-/** A tokenizer of one word, for models that only read ids. */
-const kNoTokenizer = '{"model":{"type":"WordLevel","vocab":{"?":0},"unk_token":"?"}}';
+/** A tokenizer of one word, for models that only read ids, whatever class they name. */
+const kNoTokenizer: [string, string][] = [
+  [kJson, '{"model":{"type":"WordLevel","vocab":{"?":0},"unk_token":"?"}}'],
+  [kSettings, '{"tokenizer_class":"PreTrainedTokenizerFast"}'],
+];
 
 /** tokenizer.json if present, else an older vocabulary format. idsOnly: texts are never read, so that there may be none. tiktoken: this file. */
 export async function readTokenizerFiles(
@@ -287,7 +290,8 @@ export async function readTokenizerFiles(
     const isTiktoken = name === kLlama3 && /^[\w+/]+=* \d+\n/.test(new TextDecoder().decode(bytes.subarray(0, 99)));
     return isTiktoken ? [[kJson, (await import('./tiktoken.js')).tiktokenToJson(name, bytes)]] : files;
   }
-  if (idsOnly) return [[kJson, new TextEncoder().encode(kNoTokenizer)]];
+  const written = ([name, text]: [string, string]): NamedBytes => [name, new TextEncoder().encode(text)];
+  if (idsOnly) return kNoTokenizer.map(written);
   throw missingFile(source, kJson, ...kVocabularies.map((names) => names.join(' with ')));
 }
 

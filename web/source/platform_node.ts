@@ -199,7 +199,7 @@ export const platform: Platform = {
     const ask = (signal: AbortSignal) =>
       hub.head('config.json', signal).then(
         (head) => head?.commit,
-        (error) => (error?.status === undefined ? commit : null), // no network: what Python has, as Python does
+        (error) => ((offline ||= error?.status === undefined) ? commit : null), // no network: what Python has, as Python does
       );
     let current: string | Promise<string | null | undefined> | undefined = offline || revision === commit ? commit : undefined; // a commit never changes
     return async (file, signal) => {

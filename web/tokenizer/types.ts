@@ -323,6 +323,7 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers, SpecialTokens 
    * Which files decided what.
    *
    * @example
+   * const tokenizer = await AutoTokenizer.from_pretrained('./models/bert');
    * tokenizer.info(); // { tokenizer_class: 'BertTokenizer', class_from: 'config.json: model_type', rules: 'class', .. }
    */
   info(): TokenizerInfo;

@@ -18,6 +18,7 @@ std::string named(const SpecialTokens& special, Role role, std::string_view fall
 // generate_merges: the parts of each piece, in the order of the file, shorter beginnings first.
 Result<std::string> merges_of(const PieceModel& model) {
   std::vector<std::string_view> texts;
+  texts.reserve(model.pieces.size());
   for (const Piece& piece : model.pieces) texts.push_back(piece.text);
   const Result<Vocabulary> ids = Vocabulary::from_list(texts);
   if (!ids.ok()) return ids.error();

@@ -31,7 +31,7 @@ class Template {
           if (!id.ok()) return id.error();
           tokens.push_back({name, id.value()});
         }
-        parts[i] += (parts[i].empty() ? "" : " ") + name + type;
+        parts[i].append(parts[i].empty() ? "" : " ").append(name).append(type);
       }
     }
     return template_json(parts[0], parts[1], tokens);

@@ -47,6 +47,7 @@ Result<Tokenizer> load_tokenizer(const std::vector<TokenizerFile>& files, const 
     std::vector<std::pair<std::string, std::string>> contents;
     if (metadata.ok() && !metadata.value().is_cut_off()) contents = metadata.value().packed_files();
     std::vector<TokenizerFile> packed;
+    packed.reserve(contents.size());
     for (const auto& [name, bytes] : contents) packed.push_back({name, bytes});
     if (!packed.empty()) return load_tokenizer(packed, vocab);
   }

@@ -130,9 +130,8 @@ class Plain {
         if ((is_map && key == "extra_special_tokens") || !value.is_array() || has_list_) return false;
         has_list_ = true;
         for (std::size_t i = 0; i < value.size(); ++i) extra_.push_back(read_token(value[i]));
-      } else if (is_list || (key.ends_with("_token") && (value.is_string() || value["content"].exists()))) {
-        return false;
-      } else if (is_map && !value.is_null()) {
+      } else if (is_list || (is_map && !value.is_null()) ||
+                 (key.ends_with("_token") && (value.is_string() || value["content"].exists()))) {
         return false;
       }
     }

@@ -235,6 +235,7 @@ std::vector<GivenToken> SpecialTokens::in_order(const std::vector<std::string>& 
     out.push_back(token);
   };
   std::vector<std::string_view> names;
+  names.reserve(named_.size() + own_.size());
   for (const GivenToken& token : named_) names.push_back(token.content);
   for (const auto& [key, token] : own_) names.push_back(token.content);
   for (const GivenToken& token : given()) add(token);
