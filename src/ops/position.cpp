@@ -63,7 +63,7 @@ float frequency(std::int64_t j, std::int64_t head_dim, const RopeScaling& scalin
 
 Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, const RopeScaling& scaling) {
   const std::int64_t rotated = scaling.rotated(head_dim);
-  Rotary rotary{.half = rotated / 2, .rest = head_dim - rotated};
+  Rotary rotary{.half = rotated / 2, .rest = head_dim - rotated, .interleaved = scaling.interleaved};
   rotary.cos = arena.take<float>(positions * rotary.half);
   rotary.sin = arena.take<float>(positions * rotary.half);
   if (!arena.measuring()) set_rotary(rotary, 0, positions, scaling);
@@ -97,13 +97,33 @@ void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const Rope
   scale_rotary(rotary, positions, scaling);
 }
 
+namespace {
+
+// Rotates the pairs of a head by the angles with these cosines and sines; sign -1: back.
+[[gnu::noinline]] void rotate_pairs(const Rotary& rotary, std::int64_t at, float sign, float* x) {
+  const std::int64_t next = rotary.interleaved ? 1 : rotary.half, step = rotary.interleaved ? 2 : 1;
+  for (std::int64_t j = 0; j < rotary.half; ++j) {
+    float &low = x[j * step], &high = x[j * step + next];
+    const float a = low, b = high, cos = rotary.cos[at + j], sin = sign * rotary.sin[at + j];
+    low = a * cos - b * sin;
+    high = b * cos + a * sin;
+  }
+}
+
+}  // namespace
+
 void rotate_heads(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids, std::int64_t heads,
                   std::int64_t stride, float* x) {
   for_parts(compute, static_cast<std::int64_t>(position_ids.size()), 1, 32, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t at = position_ids[i] * rotary.half;
       for (std::int64_t head = 0; head < heads; ++head) {
-        compute.kernels.rotate(x + i * stride + head * rotary.head_dim(), rotary.cos + at, rotary.sin + at, rotary.half);
+        float* const of_head = x + i * stride + head * rotary.head_dim();
+        if (rotary.interleaved) {
+          rotate_pairs(rotary, at, 1, of_head);
+        } else {
+          compute.kernels.rotate(of_head, rotary.cos + at, rotary.sin + at, rotary.half);
+        }
       }
     }
   });
@@ -113,15 +133,8 @@ void rotate_heads_backward(const Compute& compute, const Rotary& rotary, std::sp
                            std::int64_t heads, std::int64_t stride, float* dx) {
   for_parts(compute, static_cast<std::int64_t>(position_ids.size()), 1, 32, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const float *cos = rotary.cos + position_ids[i] * rotary.half, *sin = rotary.sin + position_ids[i] * rotary.half;
       for (std::int64_t head = 0; head < heads; ++head) {
-        float* low = dx + i * stride + head * rotary.head_dim();
-        float* high = low + rotary.half;
-        for (std::int64_t j = 0; j < rotary.half; ++j) {
-          const float a = low[j], b = high[j];
-          low[j] = a * cos[j] + b * sin[j];
-          high[j] = b * cos[j] - a * sin[j];
-        }
+        rotate_pairs(rotary, position_ids[i] * rotary.half, -1, dx + i * stride + head * rotary.head_dim());
       }
     }
   });

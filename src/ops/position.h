@@ -15,7 +15,8 @@ struct Rotary {
   std::int64_t half = 0;  // rotated / 2: pairs of a head that rotate
   float* cos = nullptr;   // [positions, half]
   float* sin = nullptr;
-  std::int64_t rest = 0;  // last dimensions of a head, which stay as they are
+  std::int64_t rest = 0;     // last dimensions of a head, which stay as they are
+  bool interleaved = false;  // pair j is dimensions 2 j and 2 j + 1; else j and half + j
   std::int64_t head_dim() const { return 2 * half + rest; }
 };
 
@@ -41,6 +42,7 @@ struct RopeScaling {
   bool truncate = true;
   float pair_factors[kMostPairs]{};
   double attention_factor = 1;      // of cosines and sines
+  bool interleaved = false;         // of Rotary
   std::int64_t most_positions = 0;  // longer texts have other frequencies; 0: they have the same
 
   // The dimensions of a head that rotate, rounded down as in transformers.

@@ -29,6 +29,39 @@ TEST(Rotary, HoldsCosinesAndSinesOfEachPosition) {
   }
 }
 
+// Dimensions behind the pairs stay, and so do those of other heads; backward undoes it.
+TEST(Rotary, TurnsPairsOfHalvesOrOfNeighbours) {
+  constexpr std::int64_t kHeadDim = 10, kStride = 40;
+  constexpr std::int32_t kIds[] = {0, 3, 7};
+  Arena arena = Arena::with_zeros(1 << 20, "test").value();
+  ThreadTeam alone;
+  const Compute compute{.kernels = exact_kernels(), .team = alone};
+  for (const bool interleaved : {false, true}) {
+    arena.reset();
+    const Rotary rotary = take_rotary(arena, 8, kHeadDim, {.partial_rotary_factor = 0.6, .interleaved = interleaved});
+    ASSERT_EQ(rotary.half, 3);
+    std::vector<float> x(3 * kStride);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i));
+    std::vector<double> expected(x.begin(), x.end());
+    for (std::int64_t row = 0; row < 3; ++row) {
+      for (std::int64_t head = 0; head < 2; ++head) {
+        for (std::int64_t j = 0; j < 3; ++j) {
+          double* const of_head = expected.data() + row * kStride + head * kHeadDim;
+          double &low = of_head[interleaved ? 2 * j : j], &high = of_head[interleaved ? 2 * j + 1 : 3 + j];
+          const double angle = kIds[row] * std::pow(10000.0, -double(j) / 3), a = low, b = high;
+          low = a * std::cos(angle) - b * std::sin(angle);
+          high = b * std::cos(angle) + a * std::sin(angle);
+        }
+      }
+    }
+    std::vector<float> turned = x;
+    rotate_heads(compute, rotary, kIds, 2, kStride, turned.data());
+    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(turned[i], expected[i], 2e-6) << interleaved << ", " << i;
+    rotate_heads_backward(compute, rotary, kIds, 2, kStride, turned.data());
+    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(turned[i], x[i], 1e-6) << interleaved << ", " << i;
+  }
+}
+
 TEST(DistanceBias, IsAlibiForAnyNumberOfHeads) {
   // From the paper's rule: for 12 heads those of 8, then every other of 16.
   const std::vector<double> twelve = {0.5,
