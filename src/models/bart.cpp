@@ -2,6 +2,7 @@
 // marian/modeling_marian.py (v5.23.0): an encoder, and a decoder with cross attention, both with LayerNorm after each residual and
 // biases; both and the head share one table of word embeddings. Marian has sinusoidal positions and no norm after the embeddings.
 // mBART, arXiv 2001.08210, and Pegasus, arXiv 1912.08777, are BART and Marian with norms before each sublayer and after the last.
+// Blenderbot, arXiv 2004.13637, is mBART whose positions begin at the table's first row, without a norm of the embeddings.
 // M2M-100, arXiv 2010.11125, and NLLB, arXiv 2207.04672 (m2m_100/modeling_m2m_100.py), are Pegasus with fairseq's positions, which
 // begin behind the number of the padding token.
 #include <cmath>
@@ -18,6 +19,7 @@ struct Kind {
   bool embeddings_norm = false;  // a norm after the embeddings
   bool pre_norm = false;         // norms before each sublayer and after the last layer
   bool fairseq = false;          // positions of fairseq, no bias of the head
+  std::int64_t first_row = 2;    // of the table of positions
 };
 
 void read_encoder(Fields& config, const Kind& kind, TransformerConfig& out) {
@@ -43,7 +45,7 @@ void read_encoder(Fields& config, const Kind& kind, TransformerConfig& out) {
   out.embeddings_norm = kind.embeddings_norm;
   if (kind.pre_norm) out.norm_placement = NormPlacement::kPre;
   out.positions = kind.sinusoidal ? Positions::kSinusoidal : Positions::kLearned;
-  out.position_offset = 2;
+  out.position_offset = kind.first_row;
   out.padding_word = config.take(config["pad_token_id"].as_int_or(-1));  // decoders of Marian and Pegasus begin with it
   if (!kind.fairseq) return;
   out.fairseq_positions = true;
@@ -139,6 +141,18 @@ extern const Arch kBart = {
     .heads = {.sequence = kSequenceHead},
     .seq2seq_prefix = "model.",
     .defaults = {kDefaults, R"("vocab_size": 50265, "eos_token_id": 2, "decoder_start_token_id": 2)"},
+};
+extern const Arch kBlenderbot = {
+    .model_type = "blenderbot",
+    .base_prefix = "model.",
+    .parse_config = parse_config<{.pre_norm = true, .first_row = 0}>,
+    .names = kEncoderNames,
+    .decoder_names = kDecoderNames,
+    .ignored = kIgnored,
+    .seq2seq_prefix = "model.",
+    .defaults = {kDefaults, R"("vocab_size": 8008, "max_position_embeddings": 128, "encoder_layers": 2, "encoder_ffn_dim": 10240, )"
+                            R"("encoder_attention_heads": 32, "decoder_layers": 24, "decoder_ffn_dim": 10240, )"
+                            R"("decoder_attention_heads": 32, "d_model": 2560, "eos_token_id": 2, "decoder_start_token_id": 1)"},
 };
 extern const Arch kMarian = {
     .model_type = "marian",

@@ -4,6 +4,7 @@
 // - from 2 on: norms of what attention and feed-forward add; scores divided by sqrt(query_pre_attn_scalar); soft caps; some layers
 //   attend to a window only;
 // - 3: RMSNorm of each head of queries and keys; layers with a window have a rotary base of their own.
+// VaultGemma, arXiv 2510.15001, is Gemma 2 without norms of what attention and feed-forward add.
 #include <cmath>
 
 #include "models/llama.h"
@@ -57,6 +58,11 @@ void parse_gemma2(Fields& config, ModelConfig& out) {
   out.transformer.rope = read_rope(config, 10000);
 }
 
+void parse_vault(Fields& config, ModelConfig& out) {
+  parse_gemma2(config, out);
+  out.transformer.output_norms = false;
+}
+
 void parse_gemma3(Fields& config, ModelConfig& out) {
   TransformerConfig& decoder = out.transformer;
   const char* key = config.has("_sliding_window_pattern") ? "_sliding_window_pattern" : "sliding_window_pattern";
@@ -108,6 +114,12 @@ constexpr Arch later(const char* model_type, void (*parse_config)(Fields&, Model
   return out;
 }
 
+constexpr Arch vault() {
+  Arch out = later("vaultgemma", parse_vault, nullptr, nullptr);
+  out.names.attention_output_norm = out.names.ffn_output_norm = nullptr;
+  return out;
+}
+
 // llama.cpp has a name of its own for what reads in both directions. Its config.json is that of kGemma3.
 constexpr Arch embedding_in_gguf() {
   Arch out = later("gemma3_text", parse_gemma3, "gemma-embedding", nullptr);
@@ -125,5 +137,6 @@ extern const Arch kGemma2 = later("gemma2", parse_gemma2, "gemma2", nullptr);
 extern const Arch kGemma3 =
     later("gemma3_text", parse_gemma3, "gemma3", R"("vocab_size": 262208, "max_position_embeddings": 131072)");
 extern const Arch kGemmaEmbedding = embedding_in_gguf();
+extern const Arch kVaultGemma = vault();
 
 }  // namespace wattn

@@ -141,19 +141,13 @@ class Builder : private PlanBuilder {
     const std::int64_t queries = config_.query_width(), keys = config_.kv_width();
 
     Id qkv = linear(x, "query_key_value", layer_->qkv, config_.qkv_width(), config_.biases.qkv, Hold::kSensitive);
-    if (config_.query_key_norm) {
-      const bool joined = config_.query_key_norm_joined;
-      const std::int64_t head = config_.head_size();
-      qkv = step({.op = Op::kHeadNorm, .x = qkv, .attention = shape},
-                 {"query_norm", &layer_->query_norm, Hold::kNorm, false, 1, joined ? queries : head});
-      qkv = step({.op = Op::kHeadNorm, .variant = 1, .x = qkv, .attention = shape},
-                 {"key_norm", &layer_->key_norm, Hold::kNorm, false, 1, joined ? keys : head});
-    }
+    if (config_.query_key_norm && !config_.query_key_norm_last) qkv = query_key_norms(qkv, shape);
     if (config_.is_rotary(index_)) {
       Rotary& rotary = local && config_.local_rope_theta != 0 ? ends_.local_rotary : ends_.rotary;
       qkv = step({.op = Op::kRotate, .x = qkv, .attention = shape},
                  {local ? "local_rotary" : "rotary", &rotary, Hold::kConstant, false, 0, 0, Learned::kNever});
     }
+    if (config_.query_key_norm_last) qkv = query_key_norms(qkv, shape);
     view(qkv, 0, queries, "attention.query");
     view(qkv, queries, keys, "attention.key");
     view(qkv, queries + keys, keys, "attention.value");
@@ -162,6 +156,15 @@ class Builder : private PlanBuilder {
              distance_bias());
     return linear(named(context, "attention.context"), "attention_output", layer_->attention_output, config_.hidden_size,
                   config_.biases.attention_output);
+  }
+
+  Id query_key_norms(Id qkv, std::int8_t shape) {
+    const bool joined = config_.query_key_norm_joined;
+    const std::int64_t head = config_.head_size();
+    qkv = step({.op = Op::kHeadNorm, .x = qkv, .attention = shape},
+               {"query_norm", &layer_->query_norm, Hold::kNorm, false, 1, joined ? config_.query_width() : head});
+    return step({.op = Op::kHeadNorm, .variant = 1, .x = qkv, .attention = shape},
+                {"key_norm", &layer_->key_norm, Hold::kNorm, false, 1, joined ? config_.kv_width() : head});
   }
 
   // LFM2's: a convolution of B * x over a few tokens, times C.

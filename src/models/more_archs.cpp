@@ -6,25 +6,37 @@ namespace wattn {
 #define WATTN_MORE_ARCHS(ARCH) \
   ARCH(kAlbert)                \
   ARCH(kArcee)                 \
+  ARCH(kBlenderbot)            \
   ARCH(kBloom)                 \
+  ARCH(kCohere)                \
+  ARCH(kCohere2)               \
   ARCH(kDeberta)               \
   ARCH(kElectra)               \
+  ARCH(kErnie)                 \
+  ARCH(kErnie4_5)              \
   ARCH(kEuroBert)              \
   ARCH(kExaone4)               \
   ARCH(kGemma)                 \
   ARCH(kGemma2)                \
   ARCH(kGemma3)                \
   ARCH(kGemmaEmbedding)        \
+  ARCH(kGlm)                   \
+  ARCH(kGlm4)                  \
   ARCH(kGptBigCode)            \
+  ARCH(kGptJ)                  \
   ARCH(kGptNeo)                \
   ARCH(kGptNeoX)               \
   ARCH(kGranite)               \
   ARCH(kGraniteMoeHybrid)      \
   ARCH(kGte)                   \
+  ARCH(kHelium)                \
+  ARCH(kHunyuan)               \
   ARCH(kJinaV3)                \
   ARCH(kLfm2)                  \
   ARCH(kM2M100)                \
   ARCH(kMBart)                 \
+  ARCH(kMegatronBert)          \
+  ARCH(kMinistral)             \
   ARCH(kModel2Vec)             \
   ARCH(kMt5)                   \
   ARCH(kNewGte)                \
@@ -42,6 +54,7 @@ namespace wattn {
   ARCH(kStaticEmbedding)       \
   ARCH(kT5Encoder)             \
   ARCH(kUmT5)                  \
+  ARCH(kVaultGemma)            \
   ARCH(kXlmRobertaRotary)      \
   ARCH(kXlmRobertaFlash)
 

@@ -74,6 +74,7 @@ struct TransformerConfig {
   float residual_multiplier = 1;       // of what attention and feed-forward add
   bool query_key_norm = false;         // RMSNorm of each head of queries and keys, before rotary positions
   bool query_key_norm_joined = false;  // and that over all heads together
+  bool query_key_norm_last = false;    // after rotary positions
   FeedForward feed_forward = FeedForward::kPlain;
   // A mixture of experts in place of some layers' feed-forward: the sum of the top_k experts' outputs, by their softmax.
   struct {

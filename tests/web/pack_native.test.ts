@@ -10,17 +10,17 @@ const kFolders = {
     ...'modernbert albert gte xlm-roberta electra mpnet nomic-bert-first deberta-v3 gte-new jina-bert nomic-bert deberta-v2 camembert distilbert'
       .split(' ')
       .map((name) => `architectures/${name}`),
-    ...'deberta deberta-v3-conv albert-groups'.split(' ').map((name) => `variants/encoders/${name}`),
+    ...'deberta deberta-v3-conv albert-groups megatron-bert ernie'.split(' ').map((name) => `variants/encoders/${name}`),
   ],
   decoder: [
     ...'llama smollm gemma3 gemma mistral qwen2 qwen3 gpt2 gemma2'.split(' ').map((name) => `decoders/${name}`),
-    ...'phi3 phi gpt-neox-in-turn smollm3 gpt-neox phi3-partial opt granite stablelm-parallel stablelm olmo2 lfm2-bias gpt-neo gpt-bigcode bloom starcoder2 arcee exaone4 olmo3 granite-4'
+    ...'phi3 phi gpt-neox-in-turn smollm3 gpt-neox phi3-partial opt granite stablelm-parallel stablelm olmo2 lfm2-bias gpt-neo gpt-bigcode bloom starcoder2 arcee exaone4 olmo3 granite-4 cohere cohere2 ernie4-5 glm glm4 gptj helium hunyuan ministral vaultgemma'
       .split(' ')
       .map((name) => `variants/decoders/${name}`),
   ],
   'encoder-decoder': [
     ...'bart marian t5 flan-t5'.split(' ').map((name) => `seq2seq/${name}`),
-    ...'pegasus m2m-100 umt5 mbart mt5'.split(' ').map((name) => `variants/seq2seq/${name}`),
+    ...'pegasus m2m-100 umt5 mbart mt5 blenderbot'.split(' ').map((name) => `variants/seq2seq/${name}`),
   ],
 };
 const ids = new Tensor('int64', [4n, 5n, 6n, 4n, 7n, 8n], [2, 3]);

@@ -11,9 +11,9 @@ from . import architectures, common, decoders, seq2seq, tiny
 
 FOLDER = common.OUT / "variants"
 # Classes of configuration whose defaults a config.json may leave out.
-CONFIGS = ("Albert", "Arcee", "Bart", "Bert", "Bloom", "Camembert", "Deberta", "DebertaV2", "DistilBert", "Electra", "EuroBert", "Exaone4", "Gemma", "Gemma2", "Gemma3Text", "GPT2", "GPTBigCode", "GPTNeo", "GPTNeoX", "Granite", "Gte", "Lfm2", "Llama", "M2M100", "Marian", "Mistral",
-           "MBart", "ModernBert", "MPNet", "MT5", "NomicBert", "Olmo2", "Olmo3", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Roberta",
-           "SmolLM3", "StableLm", "Starcoder2", "T5", "UMT5", "XLMRoberta")
+CONFIGS = ("Albert", "Arcee", "Bart", "Bert", "Blenderbot", "Bloom", "Camembert", "Cohere", "Cohere2", "Deberta", "DebertaV2", "DistilBert", "Electra", "Ernie", "Ernie4_5", "EuroBert", "Exaone4", "Gemma", "Gemma2", "Gemma3Text", "Glm", "Glm4", "GPT2", "GPTBigCode", "GPTJ", "GPTNeo", "GPTNeoX", "Granite",
+           "Gte", "Helium", "HunYuanDenseV1", "Lfm2", "Llama", "M2M100", "Marian", "MegatronBert", "Ministral", "Mistral", "MBart", "ModernBert", "MPNet", "MT5", "NomicBert", "Olmo2", "Olmo3", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Roberta",
+           "SmolLM3", "StableLm", "Starcoder2", "T5", "UMT5", "VaultGemma", "XLMRoberta")
 
 
 def save_defaults():
@@ -37,6 +37,8 @@ ENCODERS = {
     "albert-groups": ("Albert", dict(architectures.USUAL, embedding_size=16, num_hidden_layers=3, num_hidden_groups=2, inner_group_num=2)),
     "deberta-v2-conv": ("DebertaV2", dict(architectures.CASES["deberta-v2"][1], conv_kernel_size=3, conv_act="gelu")),
     "deberta-v3-conv": ("DebertaV2", dict(architectures.CASES["deberta-v3"][1], conv_kernel_size=5, conv_groups=4)),
+    "megatron-bert": ("MegatronBert", dict(architectures.USUAL)),
+    "ernie": ("Ernie", dict(architectures.USUAL, hidden_act="relu")),
     "modernbert-mish": ("ModernBert", dict(architectures.CASES["modernbert"][1], hidden_activation="mish")),
 }
 ROPE = dict(rope_theta=500.0, factor=4.0)
@@ -87,6 +89,19 @@ DECODERS = {
         shared_intermediate_size=40, position_embedding_type="nope", layer_types=["full_attention"] * 2)),
     "granite-4-rope": (transformers.GraniteMoeHybridForCausalLM, transformers.GraniteMoeHybridConfig(
         **decoders.USUAL, num_local_experts=0, mamba_n_heads=2, time_step_limit=None, shared_intermediate_size=40, position_embedding_type="rope", layer_types=["full_attention"] * 2)),
+    "glm": (transformers.GlmForCausalLM, transformers.GlmConfig(**decoders.USUAL, head_dim=8)),
+    "glm4": (transformers.Glm4ForCausalLM, transformers.Glm4Config(**decoders.USUAL, head_dim=12, partial_rotary_factor=0.7, attention_bias=False)),
+    "cohere": (transformers.CohereForCausalLM, transformers.CohereConfig(**decoders.USUAL, attention_bias=True, logit_scale=0.7)),
+    "cohere2": (transformers.Cohere2ForCausalLM, transformers.Cohere2Config(**{**decoders.USUAL, "num_hidden_layers": 3}, sliding_window=7, sliding_window_pattern=3)),
+    "ernie4-5": (transformers.Ernie4_5ForCausalLM, transformers.Ernie4_5Config(**decoders.USUAL, head_dim=10, use_bias=True)),
+    "helium": (transformers.HeliumForCausalLM, transformers.HeliumConfig(**decoders.USUAL, head_dim=6, attention_bias=True)),
+    "gptj": (transformers.GPTJForCausalLM, transformers.GPTJConfig(vocab_size=decoders.VOCAB, n_embd=24, n_layer=2, n_head=3, n_positions=96, rotary_dim=6,
+                                                                   bos_token_id=1, eos_token_id=2)),
+    "hunyuan": (transformers.HunYuanDenseV1ForCausalLM, transformers.HunYuanDenseV1Config(**decoders.USUAL, head_dim=10, attention_bias=True)),
+    "ministral": (transformers.MinistralForCausalLM, transformers.MinistralConfig(**{**decoders.USUAL, "num_hidden_layers": 3}, head_dim=10, sliding_window=7, layer_types=[
+        "sliding_attention", "full_attention", "sliding_attention"])),
+    "vaultgemma": (transformers.VaultGemmaForCausalLM, transformers.VaultGemmaConfig(**decoders.USUAL, head_dim=10, query_pre_attn_scalar=20, sliding_window=7,
+                                                                                    attn_logit_softcapping=5.0, final_logit_softcapping=8.0)),
     "smollm3": (transformers.SmolLM3ForCausalLM, transformers.SmolLM3Config(**{**decoders.USUAL, "num_hidden_layers": 3}, no_rope_layer_interval=2,
                                                                             use_sliding_window=True, sliding_window=7)),
     "granite": (transformers.GraniteForCausalLM, transformers.GraniteConfig(**decoders.USUAL, embedding_multiplier=1.7, attention_multiplier=0.25,
@@ -100,6 +115,7 @@ SEQ2SEQ = {
     "pegasus": ("Pegasus", dict(BART, decoder_start_token_id=0, scale_embedding=True, activation_function="relu")),
     "umt5": ("UMT5", dict(seq2seq.T5, feed_forward_proj="gated-gelu")),
     "m2m-100": ("M2M100", dict(BART, decoder_start_token_id=2, scale_embedding=True, activation_function="relu", forced_bos_token_id=9)),
+    "blenderbot": ("Blenderbot", dict(BART, decoder_start_token_id=1, scale_embedding=True)),
 }
 
 

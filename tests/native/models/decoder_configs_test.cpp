@@ -140,13 +140,12 @@ const PublicConfig kRefused[] = {
 };
 
 // Each has its own model_type, for different arithmetic.
-const char* const kForeignTypes[] = {"arctic",          "codegen", "cohere",   "cohere2", "dbrx",      "deepseek_v2", "deepseek_v3",
-                                     "falcon",          "gemma3",  "gemma3n",  "gemma4",  "glm4",      "gpt_oss",     "gptj",
-                                     "granitemoe",      "jamba",   "lfm2_moe", "llama4",  "mamba",     "mamba2",      "minicpm",
-                                     "mixtral",         "mpt",     "nemotron", "olmo",    "persimmon", "qwen2_moe",   "qwen3_moe",
-                                     "recurrent_gemma", "rwkv",    "xglm"};
-const char* const kForeignSeq2Seq[] = {"blenderbot", "fsmt",   "led",        "longt5",       "mvp",
-                                       "nllb-moe",   "plbart", "prophetnet", "seamless_m4t", "switch_transformers",
+const char* const kForeignTypes[] = {"arctic",    "codegen",   "dbrx",      "deepseek_v2",     "deepseek_v3", "falcon",   "gemma3",
+                                     "gemma3n",   "gemma4",    "gpt_oss",   "granitemoe",      "jamba",       "lfm2_moe", "llama4",
+                                     "mamba",     "mamba2",    "minicpm",   "mixtral",         "mpt",         "nemotron", "olmo",
+                                     "persimmon", "qwen2_moe", "qwen3_moe", "recurrent_gemma", "rwkv",        "xglm"};
+const char* const kForeignSeq2Seq[] = {"blenderbot-small", "fsmt",   "led",        "longt5",       "mvp",
+                                       "nllb-moe",         "plbart", "prophetnet", "seamless_m4t", "switch_transformers",
                                        "whisper"};
 
 Result<ModelConfig> parse(const char* text) {

@@ -203,12 +203,13 @@ TEST(Trainer, LearnsThroughModules) {
   }
 }
 
-// Parallel layers, norms of results or over all heads, multiplied residuals, short convolutions.
+// Parallel layers, norms of results, over all heads or after the rotation, multiplied residuals, short convolutions, rotations of
+// neighbours.
 TEST(Trainer, LearnsEveryKindOfLayer) {
   const std::vector<std::u16string_view> texts{u"the river and the boat", u"small birds sing"};
   for (const std::string folder :
        {"gpt-neox", "gpt-neox-in-turn", "phi", "stablelm-parallel", "olmo2", "granite", "lfm2", "lfm2-bias", "gpt-neo",
-        "gpt-bigcode", "bloom", "starcoder2", "arcee", "exaone4", "olmo3", "granite-4"}) {
+        "gpt-bigcode", "bloom", "starcoder2", "arcee", "exaone4", "olmo3", "granite-4", "cohere", "hunyuan", "gptj"}) {
     for (const TrainMethod method : {TrainMethod::kLora, TrainMethod::kFull, TrainMethod::kLastLayers}) {
       SCOPED_TRACE(folder + ", method " + std::to_string(static_cast<int>(method)));
       auto loaded = test::load_model(golden("variants/decoders/" + folder), {.head = HeadKind::kCausalLm});
