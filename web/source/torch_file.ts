@@ -9,6 +9,7 @@
 // Zip: PKWARE's APPNOTE.TXT 4.3 and 4.5.3 (ZIP64). torch: caffe2/serialize/inline_container.cc, torch/serialization.py.
 import { ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { elementsOf, readStateDict, type TorchStorage, type TorchTensor } from './pickle.js';
+import { Cursor, openParts, type PartedFile } from './parted_file.js';
 import type { OpenFile } from './source.js';
 
 const kLocalBytes = 30;
@@ -20,8 +21,6 @@ const kLocatorBytes = 20;
 const kTailBytes = 1 << 17;
 /** Limit of the directory and of data.pkl, that of all small files (model_files.ts). */
 const kMostSmallBytes = 1 << 27;
-/** What a source may send before a part: a piece of the cache. A server without ranges sends all, which is read once instead. */
-const kMostSkipped = 1 << 22;
 /** Limit of a field of 16 bits. */
 const kMostField = 0xffff;
 const kChunkBytes = 1 << 18;
@@ -94,134 +93,6 @@ function* gathered(tensor: TorchTensor, bytes: Uint8Array): Generator<Uint8Array
       index[d] = 0;
     }
   }
-}
-
-/** The bytes of a file in order, with the position. */
-class Cursor {
-  at = 0;
-  private chunk: Uint8Array = new Uint8Array();
-  private readonly chunks: AsyncIterator<Uint8Array>;
-
-  constructor(
-    chunks: AsyncIterable<Uint8Array>,
-    private readonly cutOff: (at: number) => ModelFormatError,
-  ) {
-    this.chunks = chunks[Symbol.asyncIterator]();
-  }
-
-  /** The next bytes, at most `most`; undefined at the end. */
-  private async next(most: number): Promise<Uint8Array | undefined> {
-    while (this.chunk.length === 0) {
-      const { done, value } = await this.chunks.next();
-      if (done) return undefined;
-      this.chunk = value;
-    }
-    const part = this.chunk.subarray(0, most);
-    this.chunk = this.chunk.subarray(part.length);
-    this.at += part.length;
-    return part;
-  }
-
-  async *pass(count: number): AsyncGenerator<Uint8Array> {
-    for (const end = this.at + count; this.at < end;) {
-      const part = await this.next(end - this.at);
-      if (!part) throw this.cutOff(this.at);
-      yield part;
-    }
-  }
-
-  async take(count: number): Promise<Uint8Array> {
-    const out = new Uint8Array(count);
-    let filled = 0;
-    for await (const part of this.pass(count)) {
-      out.set(part, filled);
-      filled += part.length;
-    }
-    return out;
-  }
-
-  async skipTo(position: number): Promise<void> {
-    for await (const _ of this.pass(position - this.at));
-  }
-
-  /** Reads the rest, so that a cache has the whole file. */
-  async end(): Promise<void> {
-    while (await this.next(Infinity));
-  }
-
-  async close(): Promise<void> {
-    await this.chunks.return?.();
-  }
-}
-
-/** A file of a known size, of which parts can be read and which can then be streamed. */
-interface PartedFile {
-  size: number;
-  read(begin: number, end: number): Promise<Uint8Array>;
-  chunks(): AsyncIterable<Uint8Array>;
-}
-
-/** Reads a file whole. */
-async function hold(open: OpenFile): Promise<PartedFile> {
-  const pieces: Uint8Array[] = [];
-  const begins: number[] = [];
-  let size = 0;
-  for await (const chunk of open.chunks()) {
-    begins.push(size);
-    pieces.push(chunk.slice());
-    size += chunk.length;
-  }
-  const read = async (begin: number, end: number) => {
-    const out = new Uint8Array(end - begin);
-    pieces.forEach((piece, i) => {
-      const at = begins[i] as number;
-      const part = piece.subarray(Math.max(0, begin - at), Math.max(0, end - at));
-      out.set(part, part.length > 0 ? Math.max(0, at - begin) : 0);
-    });
-    return out;
-  };
-  async function* chunks() {
-    for (let piece = pieces.shift(); piece; piece = pieces.shift()) yield piece;
-  }
-  return { size, read, chunks };
-}
-
-/** These bytes of a file; undefined if it cannot be read in parts. */
-async function readPart(open: OpenFile, begin: number, end: number): Promise<Uint8Array | undefined> {
-  const out = new Uint8Array(end - begin);
-  try {
-    const part = await open.part?.(begin, end);
-    if (!part || end === begin) return part && out;
-    let at = part.from - begin; // of the next chunk in the part
-    for await (const chunk of part.chunks()) {
-      if (part.from > begin || part.from < begin - kMostSkipped) break;
-      const bytes = chunk.subarray(Math.max(0, -at), Math.max(0, out.length - at));
-      if (bytes.length > 0) out.set(bytes, Math.max(0, at));
-      at += chunk.length;
-      if (at >= out.length) return out;
-    }
-  } catch {
-    // chunks() says what is wrong
-  }
-  return undefined;
-}
-
-/** The file, and its last bytes. */
-async function openParts(file: string, open: OpenFile): Promise<PartedFile> {
-  const { size } = open;
-  const begin = Math.max(0, (size ?? 0) - kTailBytes);
-  const tail = size === undefined ? undefined : await readPart(open, begin, size);
-  if (size === undefined || !tail) return hold(open);
-  let held: PartedFile | undefined; // once a part could not be read: chunks() mends what is damaged in a cache
-  const read = async (from: number, to: number) => {
-    if (from >= begin) return tail.subarray(from - begin, to - begin);
-    const bytes = held ? undefined : await readPart(open, from, to);
-    if (bytes) return bytes;
-    held ??= await hold(open);
-    if (held.size === size) return held.read(from, to);
-    throw new ModelFormatError(`${file}: expected ${size} bytes, found ${held.size} (cut off)`);
-  };
-  return { size, read, chunks: () => (held ?? open).chunks() };
 }
 
 class TorchFile {
@@ -486,6 +357,6 @@ class TorchFile {
 
 /** A file of torch.save in the layout of safetensors. place: where it is, for messages. */
 export async function openTorchFile(file: string, place: string, open: OpenFile): Promise<OpenFile> {
-  const parts = await openParts(file, open);
+  const parts = await openParts(file, open, (size) => [Math.max(0, size - kTailBytes), size]);
   return new TorchFile(file, place, parts).open();
 }
