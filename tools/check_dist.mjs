@@ -25,7 +25,7 @@ const kBudgets = {
   'wattn-search.wasm': 15_000,
   'wattn-full-simd.wasm': 413_000,
   'wattn-full-relaxed.wasm': 421_000,
-  'inline.js': 804_000, // its .wasm files are gzipped
+  'inline.js': 812_000, // its .wasm files are gzipped
   'inline_train.js': 1_650_000, // and so are these
 };
 

@@ -9,7 +9,7 @@ import { capture, root } from './shell.mjs';
 /** Room: the Jest files that could notice a change of it, the likeliest first. */
 export const kTests = {
   'web/core': ['options', 'tensor', 'tensor_methods', 'tensor_functions', 'numbers', 'bad_input', 'errors', 'chat', 'faults', 'one_state'],
-  'web/source': ['sources', 'cache', 'retries', 'refused_files', 'torch_file', 'torch_models', 'tiktoken', 'access', 'inside', 'any_model', 'hub_settings', 'hub_gguf', 'adapters', 'pattern', 'sha256', 'gguf_families', 'saved_files', 'readers'],
+  'web/source': ['sources', 'cache', 'retries', 'refused_files', 'torch_file', 'torch_models', 'tiktoken', 'access', 'inside', 'any_model', 'hub_settings', 'hub_gguf', 'adapters', 'pattern', 'sha256', 'gguf_families', 'saved_files', 'readers', 'quantized'],
   'web/host': ['wasm', 'threads', 'workers', 'memory', 'text_calls', 'model_calls', 'embed', 'nn', 'vector_rows', 'entries'],
   'web/tokenizer': ['tokenizer', 'tokenizer_helpers', 'tokenizer_saving', 'tokenizer_vocabulary', 'vocabularies', 'encodings', 'pieces', 'chat'],
   'web/engine': ['embed', 'model', 'workers', 'threads', 'any_model', 'default_model', 'adapters', 'heads', 'options', 'memory'],

@@ -1,19 +1,10 @@
-// Repositories that hold only ONNX, such as those made for transformers.js: which repository they were made from. Loaded when there are no weights.
+// Which repository a model was made from: for those that hold only ONNX, such as those made for transformers.js, or quantized weights that are not
+// read. Loaded when that is so.
 import { ModelFormatError } from '../core/errors.js';
 import { parseJson } from '../core/json.js';
 import type { ModelSource } from './source.js';
 
 const kOnnx = ['onnx/model.onnx', 'onnx/model_quantized.onnx', 'model.onnx'];
-
-/** A model without weights whose original is named. load_from.ts reads the name. */
-class OriginalElsewhere extends ModelFormatError {
-  constructor(
-    message: string,
-    readonly original: string,
-  ) {
-    super(message);
-  }
-}
 
 /** The lines between the two --- at the beginning of a README.md. */
 const headOf = (readme: string) => /^---\r?\n(.*?\n)---/s.exec(readme)?.[1] ?? '';
@@ -36,6 +27,29 @@ function nameOrPath(config: string): unknown {
 const isOther = (name: unknown, source: ModelSource): name is string =>
   typeof name === 'string' && name !== source.name && /^\w[\w.-]*\/[\w.-]+$/.test(name);
 
+interface Original {
+  id: string;
+  /** Which file names it. */
+  where: string;
+}
+
+/** The repository that a model was made from, if its card or configuration names it. read: a small file as text. */
+export async function findOriginal(source: ModelSource, read: (file: string) => Promise<string>): Promise<Original | undefined> {
+  const [readme, config] = await Promise.all(['README.md', 'config.json'].map((file) => read(file).catch(() => '')));
+  const base = baseModel(headOf(readme as string));
+  if (isOther(base, source)) return { id: base, where: 'base_model in README.md' };
+  const path = nameOrPath(config as string);
+  return isOther(path, source) ? { id: path, where: '_name_or_path in config.json' } : undefined;
+}
+
+/** An error whose way out is the original. load_from.ts reads `original`. */
+export function elsewhere<E extends Error>(Kind: new (message: string) => E, message: string, original: Original | undefined): E {
+  if (!original) return new Kind(`${message}; load the repository that it was made from, which it does not name`);
+  const { id, where } = original;
+  const line = `load its original (${where}): pipeline(.., '${id}'), or set env.resolveOriginal = true`;
+  return Object.assign(new Kind(`${message}; ${line}`), { original: id });
+}
+
 /** The error for a model without weights. missing: the error if it does not have ONNX either. read: a small file as text. */
 export async function noWeights(
   source: ModelSource,
@@ -43,23 +57,11 @@ export async function noWeights(
   missing: ModelFormatError,
   read: (file: string) => Promise<string>,
 ): Promise<ModelFormatError> {
-  const [readme, config] = await Promise.all(['README.md', 'config.json'].map((file) => read(file).catch(() => '')));
-  const head = headOf(readme as string);
+  const head = headOf(await read('README.md').catch(() => ''));
   let onnx: string | undefined;
   for (const file of kOnnx) onnx ??= (await source.size(file, signal).catch(() => undefined)) === undefined ? undefined : file;
   if (onnx === undefined && !/transformers\.js|onnx/i.test(head)) return missing;
-  const base = baseModel(head);
-  const path = nameOrPath(config as string);
-  const [original, where] = isOther(base, source)
-    ? [base, 'base_model in README.md']
-    : isOther(path, source)
-      ? [path, '_name_or_path in config.json']
-      : [];
   const found = `expected weights in the model '${source.name}', found only ONNX${onnx ? ` (${onnx})` : ''}, which wattn does not read`;
-  if (original === undefined) {
-    return new ModelFormatError(`model.safetensors: ${found}; load the repository that it was made from, which it does not name`);
-  }
-  const line = `pipeline(.., '${original}')`;
-  const message = `model.safetensors: ${found}; load its original (${where}): ${line}, or set env.resolveOriginal = true`;
-  return new OriginalElsewhere(message, original);
+  const original = await findOriginal(source, read);
+  return elsewhere(ModelFormatError, `model.safetensors: ${found}`, original);
 }

@@ -10,7 +10,18 @@ export const kPrefixBytes = 8;
 const kMostHeaderBytes = 100_000_000; // the format's own limit
 
 /** Bytes of a value. */
-const kItemBytes: Record<string, number> = { F64: 8, F32: 4, F16: 2, BF16: 2, I64: 8, I32: 4, I16: 2, I8: 1, U8: 1, BOOL: 1 };
+export const kItemBytes: Record<string, number> = {
+  F64: 8,
+  F32: 4,
+  F16: 2,
+  BF16: 2,
+  I64: 8,
+  I32: 4,
+  I16: 2,
+  I8: 1,
+  U8: 1,
+  BOOL: 1,
+};
 
 export interface TensorInfo {
   name: string;
@@ -39,20 +50,20 @@ export function headerBytes(prefix: Uint8Array, fileBytes: number, file: string)
 const areSizes = (list: unknown): list is number[] =>
   Array.isArray(list) && list.every((each) => Number.isSafeInteger(each) && each >= 0);
 
-function parseTensor(where: string, name: string, entry: unknown): TensorInfo {
+function parseTensor(where: string, name: string, entry: unknown, sizes: Record<string, number>): TensorInfo {
   const { dtype, shape, data_offsets } = (entry ?? {}) as Record<string, unknown>;
   const wrong = (field: string, expected: string, found: unknown) =>
     new ModelFormatError(`${where}: ${name}.${field}: expected ${expected}, found ${describe(found)}`);
   if (typeof dtype !== 'string') throw wrong('dtype', 'a string', dtype);
-  if (!Object.hasOwn(kItemBytes, dtype)) {
-    const known = Object.keys(kItemBytes).join(', ');
+  if (!Object.hasOwn(sizes, dtype)) {
+    const known = Object.keys(sizes).join(', ');
     throw new UnsupportedError(`${where}: ${name}.dtype: expected one of ${known}, found ${describe(dtype)}`);
   }
   if (!areSizes(shape)) throw wrong('shape', 'an array of dimensions of 0 or more', shape);
   if (!areSizes(data_offsets) || data_offsets.length !== 2)
     throw wrong('data_offsets', 'an array of two byte offsets', data_offsets);
   const [begin, end] = data_offsets as [number, number];
-  const itemBytes = kItemBytes[dtype] as number;
+  const itemBytes = sizes[dtype] as number;
   const count = shape.reduce((product, dim) => product * dim, 1);
   if (end - begin !== count * itemBytes) {
     const elements = `${count} elements of ${itemBytes} bytes for shape [${shape.join(', ')}]`;
@@ -61,8 +72,8 @@ function parseTensor(where: string, name: string, entry: unknown): TensorInfo {
   return { name, dtype, shape, begin, end };
 }
 
-/** The tensors of a header in file order. */
-export function headerTensors(header: Uint8Array, file: string): TensorInfo[] {
+/** The tensors of a header in file order. sizes: bytes of a value of each type. */
+export function headerTensors(header: Uint8Array, file: string, sizes = kItemBytes): TensorInfo[] {
   const where = `${file} (header)`;
   let root: unknown;
   try {
@@ -75,7 +86,7 @@ export function headerTensors(header: Uint8Array, file: string): TensorInfo[] {
   }
   return Object.entries(root)
     .filter(([name]) => name !== '__metadata__')
-    .map(([name, entry]) => parseTensor(where, name, entry))
+    .map(([name, entry]) => parseTensor(where, name, entry, sizes))
     .sort((a, b) => a.begin - b.begin || a.end - b.end); // an empty tensor before the one that starts at the same byte
 }
 
@@ -83,8 +94,8 @@ export function headerTensors(header: Uint8Array, file: string): TensorInfo[] {
  * The tensors of a header in file order, in a file of `fileBytes` bytes. They must cover the data exactly, without gaps or overlaps. Of
  * a repeated name the last entry counts, so bytes that only an earlier one names are a gap.
  */
-export function parseHeader(header: Uint8Array, fileBytes: number, file: string): TensorInfo[] {
-  const tensors = headerTensors(header, file);
+export function parseHeader(header: Uint8Array, fileBytes: number, file: string, sizes = kItemBytes): TensorInfo[] {
+  const tensors = headerTensors(header, file, sizes);
   let expected = 0;
   for (const { name, begin, end } of tensors) {
     if (begin !== expected) {

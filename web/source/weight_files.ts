@@ -48,12 +48,13 @@ export async function openModelFiles(
   if (mayBeStatic(config)) {
     const { openEncoderFolder, openStaticModel } = await import('./static_model.js');
     const from = config.length > 0 ? undefined : await openEncoderFolder(source, progress, signal);
-    if (from) return { ...(await openModelFiles(from, progress, signal, more, idsOnly, ofSentences)), from };
+    if (from) return { from, ...(await openModelFiles(from, progress, signal, more, idsOnly, ofSentences)) };
     return openStaticModel(source, config, opening, progress, signal);
   }
   const { files, single } = await opening;
   const ranking = ofSentences || !mayRank(config) ? [] : await readRanking(source, progress, signal);
-  return { files: [...config, ...files, ...ranking], single };
+  const opened = { files: [...config, ...files, ...ranking], single };
+  return isQuantized(config) ? (await import('./quantized.js')).openQuantized(source, opened, signal) : opened;
 }
 
 /** A classifier of one label may be a cross-encoder, whose activation sentence-transformers keeps in a file of its own. */
@@ -69,13 +70,17 @@ async function readRanking(source: ModelSource, progress: Progress, signal: Abor
   return modules[0] ? readOptional(source, 'config_sentence_transformers.json', progress, signal) : [];
 }
 
+const has = ([config]: readonly NamedBytes[], words: RegExp) => config && words.test(new TextDecoder().decode(config[1]));
+
 /** Static embeddings of model2vec say what they are; those of sentence-transformers have no config.json. */
-const mayBeStatic = ([config]: readonly NamedBytes[]): boolean =>
-  !config || /"model_type"\s*:\s*"model2vec"/.test(new TextDecoder().decode(config[1]));
+const mayBeStatic = (config: readonly NamedBytes[]) => has(config, /"model_type"\s*:\s*"model2vec"/) ?? true;
+
+const isQuantized = (config: readonly NamedBytes[]) => has(config, /"(quantiz|compress)ation(_config)?"/);
 
 /** What describes a model without its tokenizer and weights. */
 export async function readConfig(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
   const config = await readOptional(source, 'config.json', progress, signal);
+  if (isQuantized(config)) return (await import('./quantized.js')).plainConfig(source, config, signal);
   if (!mayBeStatic(config)) return config;
   const { describeStaticModel, openEncoderFolder } = await import('./static_model.js');
   const from = config.length > 0 ? undefined : await openEncoderFolder(source, progress, signal);
