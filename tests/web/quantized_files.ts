@@ -14,7 +14,8 @@ export function quantizedFiles(name: string): Files {
   const folder = join(goldens, 'quantized', name);
   const names = readdirSync(folder).map((file) => [file, join(folder, file)] as const);
   const all = [...names, ['tokenizer.json', join(goldens, 'quantized/tokenizer.json')] as const];
-  return new Map(all.map(([file, path]) => [file, new Uint8Array(readFileSync(path))]));
+  const files: Files = new Map(all.map(([file, path]) => [file, new Uint8Array(readFileSync(path))]));
+  return files.set('tokenizer_config.json', new TextEncoder().encode('{"tokenizer_class":"PreTrainedTokenizerFast"}'));
 }
 
 /** A file's bytes, and whether its size, the position in the original and its tensors are right. */
