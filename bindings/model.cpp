@@ -21,7 +21,8 @@ std::span<const BlockType> more_block_types() { return {}; }
 const SpanLoader* span_loader() { return nullptr; }
 void take_experts(Arena&, const Kernels&, WeightType, const TransformerConfig&, std::shared_ptr<Experts>&) {}
 void add_experts_slots(const TransformerConfig&, const TransformerNames&, const TransformerLayer&, std::size_t, bool, SlotList&) {}
-// The same for models/own_output.cpp, models/convolution.cpp and engine/task_adapters.cpp.
+// The same for models/own_output.cpp, models/convolution.cpp, models/rare_adapters.cpp, engine/adapted_words.cpp and
+// engine/task_adapters.cpp.
 bool Head::may_be_untied() { return false; }
 void Head::keep_own_output(std::vector<WeightSlot>&) const {}
 Result<void> Head::choose_output(std::span<const WeightSlot>) { return {}; }
@@ -30,6 +31,8 @@ void add_short_convolution_slots(const TransformerConfig&, const TransformerName
                                  SlotList&) {}
 void add_convolution_slots(const TransformerConfig&, const TransformerNames&, const Convolution&, SlotList&) {}
 const OpRow* more_op_rows() { return nullptr; }
+const RareAdapters* rare_adapters() { return nullptr; }
+bool take_adapted_words(const LoadOptions&, const Arch&, TransformerConfig&) { return false; }
 const TaskAdapters* task_adapters() { return nullptr; }
 // The same for models/rope_types.cpp and kernels/more_activations.cpp.
 bool read_more_rope(Fields&, Fields&, RopeScaling&) { return false; }

@@ -136,12 +136,19 @@ class ModelHandle {
     return answer();
   }
 
-  // names: array of strings; tensors: {sizes: Int32Array, values: Float32Array} (models/adapter.h). Answer: adapter (its number).
+  // names: array of strings; tensors: {sizes: Int32Array of AdapterTensor's fields, values: Float32Array} (models/adapter.h).
+  // Answer: adapter (its number), labels (of the head with it; 0: none).
   val add_adapter(val names, val tensors) {
     const std::vector<std::int32_t> sizes = to_ids(tensors["sizes"]);
     const auto values = Options(tensors).floats("values");
-    const auto added = model_->add_adapter({emscripten::vecFromJSArray<std::string>(names), sizes, values.data()});
-    return added.ok() ? answer("adapter", added.value()) : answer(added.error());
+    AdapterTensors all{emscripten::vecFromJSArray<std::string>(names), {}, values};
+    for (std::size_t i = 0; i + 4 <= sizes.size(); i += 4)
+      all.tensors.push_back({sizes[i], sizes[i + 1], sizes[i + 2], sizes[i + 3]});
+    const auto added = model_->add_adapter(std::move(all));
+    if (!added.ok()) return answer(added.error());
+    val out = answer("adapter", added.value());
+    out.set("labels", static_cast<double>(model_->labels_with(added.value())));
+    return out;
   }
   // Of the calls that follow; 0: none.
   val use_adapter(int adapter) { return answer(model_->use_adapter(adapter)); }

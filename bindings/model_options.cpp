@@ -20,6 +20,9 @@ LoadOptions to_load_options(const Options& options) {
           .own_lm_head = head == "own_lm",
           .or_causal_lm = head == "ranking",
           .adapted_head = options.flag("adapted_head"),
+          .adapted_names = options.has("adapted_names") ? emscripten::vecFromJSArray<std::string>(options["adapted_names"])
+                                                        : std::vector<std::string>(),
+          .adapted_rows = options.has("adapted_names") ? to_ids(options["adapted_rows"]) : std::vector<std::int32_t>(),
           .retrieval = head == "sparse"          ? Retrieval::kSparse
                        : head == "token_vectors" ? Retrieval::kTokenVectors
                                                  : Retrieval::kNone,

@@ -20,7 +20,7 @@ std::vector<std::vector<std::int32_t>> to_id_lists(const val& lists);
 
 // {precision: "exact" or "fast"; dtype: "f32", "q16", "q8", "q4" or "f16"; head: one of kHeads, or "own_lm":
 // LoadOptions::own_lm_head, "ranking": LoadOptions::or_causal_lm, "token_vectors" or "sparse": LoadOptions::retrieval;
-// adapted_head; context_length}
+// adapted_head; adapted_names and adapted_rows (Int32Array); context_length}
 LoadOptions to_load_options(const Options& options);
 
 // {pooling, normalize, truncate_dim, prompt, max_length, overflow (as in Overflow), overlap, split_special_tokens, first_text}

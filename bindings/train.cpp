@@ -39,6 +39,7 @@ TrainOptions to_train_options(const Options& options) {
   out.lora.r = options.integer("r", out.lora.r);
   out.lora.lora_alpha = static_cast<float>(options.number("lora_alpha", out.lora.lora_alpha));
   out.lora.use_rslora = options.flag("use_rslora");
+  out.lora.use_dora = options.flag("use_dora");
   out.lora_dropout = static_cast<float>(options.number("lora_dropout", out.lora_dropout));
   out.bias = options.choice<LoraBias>("bias", kBiases);
   if (options.has("target_modules")) out.target_modules = emscripten::vecFromJSArray<std::string>(options["target_modules"]);

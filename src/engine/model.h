@@ -38,6 +38,9 @@ struct LoadOptions {
   bool own_lm_head = false;   // instead of head: the checkpoint's language-model head, if it has one
   bool or_causal_lm = false;  // with head kSequence: of a checkpoint with a decoder's language-model head alone, that one
   bool adapted_head = false;  // adapters will have the head's tensors that the checkpoint lacks
+  // Whole matrices of an adapter. One of the word embeddings says how many there are; the checkpoint may have fewer.
+  std::vector<std::string> adapted_names{};
+  std::vector<std::int32_t> adapted_rows{};  // [adapted_names]
   // Late interaction, or sparse vectors; those need the head kMaskedLm.
   Retrieval retrieval = Retrieval::kNone;
   // Longest sequence in tokens; 0: max_position_embeddings, but at most kUsualContext in a causal model.
@@ -139,7 +142,9 @@ class Model {
   Result<void> run_head(const float* rows, std::int64_t count, std::vector<float>& logits);
   // Logits for each row of run_head().
   std::int64_t labels() const;
-  // The same with a decoder's head over the vocabulary, for these of its tokens alone: appends [count, ids.size()].
+  // The same with an adapter; 0: there is no head.
+  std::int64_t labels_with(int adapter) const;
+  // As run_head() with a decoder's head over the vocabulary, for these of its tokens alone: appends [count, ids.size()].
   Result<void> run_lm_head(const float* rows, std::int64_t count, std::span<const std::int32_t> ids, std::vector<float>& logits);
 
   // Adds an adapter and returns its number, from 1 on. Names are those of the checkpoint.
@@ -162,6 +167,7 @@ class Model {
   // A ModelFormatError if a part of the head is in adapters of which none is in use.
   Result<void> check_head() const;
   const Lora* lora() const;
+  std::int64_t labels_of(const Lora* lora) const;
 
   static constexpr std::int64_t kTokenBudget = 512;  // a MiniLM's ffn activations fit a 4 MB cache
 
@@ -212,6 +218,9 @@ struct TaskAdapters {
 };
 const TaskAdapters* task_adapters();
 
+// Takes as many words as an adapter has (LoadOptions::adapted_names). Whether there is one. A program may define it as false.
+bool take_adapted_words(const LoadOptions& options, const Arch& arch, TransformerConfig& config);
+
 class ModelLoader {
  public:
   // files: config.json and tokenizer.json, and if present tokenizer_config.json, modules.json, the modules' config.json,
@@ -247,6 +256,7 @@ class ModelLoader {
   std::unique_ptr<Model> model_;
   std::optional<WeightLoader> weights_;
   std::shared_ptr<TaskLoras> task_loras_;  // or null
+  bool has_more_words_ = false;            // than the checkpoint may have
   std::vector<std::string> weight_files_;
   std::size_t files_begun_ = 0;
 };

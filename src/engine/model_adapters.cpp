@@ -19,10 +19,15 @@ Result<void> Model::check_head() const {
   return missing_tensor(missing_.front());
 }
 
-std::int64_t Model::labels() const {
+std::int64_t Model::labels() const { return labels_of(lora()); }
+
+std::int64_t Model::labels_of(const Lora* lora) const {
+  if (!head_) return 0;
   const Linear& output = head_->output();
-  return lora() && output.in > 0 ? lora()->used_for(output).out : head_->labels();
+  return lora && output.in > 0 ? lora->used_for(output).out : head_->labels();
 }
+
+std::int64_t Model::labels_with(int adapter) const { return labels_of(&find_adapter(adapter)->lora()); }
 
 Adapter* Model::find_adapter(int number) const { return number > 0 ? adapters_[number - 1].get() : nullptr; }
 
@@ -37,14 +42,14 @@ Result<int> Model::add_adapter(AdapterTensors tensors) {
     if (merged_ == 0 && std::find(tensors.names.begin(), tensors.names.end(), name) == tensors.names.end())
       return missing_tensor(name);
   }
-  AdaptedModel model{{transformer_.weight_slots(arch_->names, false)}, {}, generator().shared_weights(), ignored_};
+  const bool tied_head = head_ && head_->layers().tied;
+  AdaptedModel model{{transformer_.weight_slots(arch_->names, false)}, {}, generator().shared_weights(), tied_head, ignored_};
   if (decoder_) model.slots[1] = decoder_->weight_slots(arch_->decoder_names, false);
   if (head_) model.slots[2] = head_->weight_slots(arch_->names.word_embeddings);
   if (head_) model.output = head_->output();
   auto adapter = std::make_unique<Adapter>();
-  if (auto loaded = adapter->load(model, tensors); !loaded.ok()) return loaded.error();
-  adapter->set_tables(std::move(tensors.tables));
   adapter->set_before(find_adapter(merged_));
+  if (auto loaded = adapter->load(model, tensors); !loaded.ok()) return loaded.error();
   adapters_.push_back(std::move(adapter));
   return static_cast<int>(adapters_.size());
 }

@@ -242,6 +242,9 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   auto plan = make_plan(config.value().root(), wanted);
   if (!plan.ok()) return plan.error();
   ModelConfig& stacks = plan.value().stacks;
+  std::unique_ptr<ModelLoader> loader(new ModelLoader);
+  loader->has_more_words_ = take_adapted_words(options, *plan.value().arch, stacks.transformer);
+  if (stacks.decoder) take_adapted_words(options, *plan.value().arch, *stacks.decoder);
   const Kernels& kernels = options.precision == Precision::kFast ? fast_kernels() : exact_kernels();
   const bool lm = is_lm(plan.value().head);
   std::shared_ptr<RetrievalParts> retrieval;
@@ -271,7 +274,6 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   const std::int64_t positions = stacks.decoder ? stacks.transformer.max_position_embeddings : context.value();
   auto transformer = Transformer::with_config(stacks.transformer, positions, kernels, options.dtype);
   if (!transformer.ok()) return transformer.error();
-  std::unique_ptr<ModelLoader> loader(new ModelLoader);
   loader->weight_files_ = std::move(weight_files).value();
   loader->model_.reset(new Model(std::move(tokenizer).value(), std::move(transformer).value()));
   Model& model = *loader->model_;
@@ -398,6 +400,10 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, 
   }
   add_slots(std::move(modules.slots), slots);
   add_slots(std::move(more), slots);
+  for (WeightSlot& slot : slots) {
+    const auto is = [&](const char* name) { return name && slot.name == std::string(name) + ".weight"; };
+    slot.may_lack_rows = has_more_words_ && (is(arch.names.word_embeddings) || is(arch.names.lm_head));
+  }
   weights_.emplace(std::move(slots), std::move(ignored), [this, &arch, is_gguf](std::string_view name) {
     const std::string& file = weight_files_[files_begun_ - 1];
     // Names of a module's tensors begin with its folder.

@@ -48,7 +48,6 @@ WeightSlot slot_of(std::string name, const Shape& shape, const std::shared_ptr<T
 Result<void> add_task(const TaskLoras& tasks, std::size_t task, Model& model) {
   AdapterTensors out;
   auto tables = std::make_shared<LoraTables>();
-  std::vector<std::int32_t> sizes;
   std::vector<float> values;
   for (const Factors& each : tasks.factors) {
     if (!each.is_whole()) continue;
@@ -59,17 +58,17 @@ Result<void> add_task(const TaskLoras& tasks, std::size_t task, Model& model) {
     };
     std::vector<float> a = part(each.a), b = part(each.b);
     if (each.table) {
-      tables->bytes += (a.size() + b.size()) * sizeof(float);
-      tables->rows.push_back({each.table, each.b_shape[2], tasks.rank, std::move(a), std::move(b)});
+      tables->rows.push_back(
+          {.table = each.table, .hidden = each.b_shape[2], .rank = tasks.rank, .a = std::move(a), .b = std::move(b)});
       continue;
     }
     out.names.push_back(each.name);
-    for (const std::int64_t size : {each.b_shape[1], each.a_shape[2], tasks.rank}) sizes.push_back(static_cast<std::int32_t>(size));
+    const auto size = [](std::int64_t size) { return static_cast<std::int32_t>(size); };
+    out.tensors.push_back({.rows = size(each.b_shape[1]), .columns = size(each.a_shape[2]), .rank = size(tasks.rank)});
     values.insert(values.end(), a.begin(), a.end());
     values.insert(values.end(), b.begin(), b.end());
   }
-  out.sizes = sizes;
-  out.values = values.data();
+  out.values = values;
   tables->add = add_table_rows;
   out.tables = std::move(tables);
   const auto added = model.add_adapter(std::move(out));

@@ -121,7 +121,8 @@ Result<void> WeightLoader::match_tensors() {
     }
     WeightSlot& slot = slots_[found->second];
     if (slot.filled) return model_format_error(where + " is repeated");
-    if (tensor.shape != slot.shape) {
+    const bool lacks_rows = slot.may_lack_rows && tensor.shape.size() == 2 && tensor.shape[0] < slot.shape[0];
+    if (tensor.shape != slot.shape && !(lacks_rows && tensor.shape[1] == slot.shape[1])) {
       return model_format_error(where + ": expected shape " + to_string(slot.shape) + ", found " + to_string(tensor.shape));
     }
     if (!is_float(tensor.dtype) && !(slot.integers && is_integer(tensor.dtype))) {

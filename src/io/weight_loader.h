@@ -30,15 +30,19 @@ struct WeightSlot {
   std::function<void(std::int64_t row, const float* values)> write_row{};  // values: [shape.back()]; empty: only compared
   // A tensor that this one repeats (a head tied to the word embeddings). Files that have both must have the same values in them.
   std::string twin{};
-  bool may_differ = false;  // from its twin
-  float offset = 0;         // added to the file's values
-  bool adapted = false;     // adapters have it if the files lack it
-  bool integers = false;    // I8, I32 and I64 are accepted too
-  std::int64_t below = 0;   // values are whole numbers from 0 to below - 1; 0: any
+  bool may_differ = false;     // from its twin
+  float offset = 0;            // added to the file's values
+  bool adapted = false;        // adapters have it if the files lack it
+  bool may_lack_rows = false;  // at the end: an adapter has them
+  bool integers = false;       // I8, I32 and I64 are accepted too
+  std::int64_t below = 0;      // values are whole numbers from 0 to below - 1; 0: any
   // Where the values are in memory, for adapters (models/adapter.h). Row or value i is number (first + i) % of there, or that of
   // place_of, if there is one.
   const void* layer = nullptr;  // the Linear of a matrix or of its bias
-  float* values = nullptr;      // of a vector
+  bool transposed = false;      // the file has that matrix as [in, out]
+  // A table to which rows can be added, as LoraTables::Rows knows it: an Embedding, or the Linear of a head in its place.
+  const void *table = nullptr, *embedding = nullptr, *head = nullptr;
+  float* values = nullptr;  // of a vector
   std::int64_t first = 0, of = 0;
   std::function<std::int64_t(std::int64_t i)> place_of{};
   std::int64_t place(std::int64_t i) const { return place_of ? place_of(i) : (first + i) % of; }

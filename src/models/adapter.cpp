@@ -3,72 +3,145 @@
 #include <algorithm>
 
 namespace wattn {
+namespace {
 
-// Takes memory, and fills it once it is there. Whether the tensor fits.
-bool Adapter::add(const WeightSlot& slot, const std::int32_t* sizes, const float* values, const Linear& shared) {
-  const std::int64_t rows = sizes[0], columns = sizes[1], rank = sizes[2];
+std::size_t size_of(std::int64_t size) { return static_cast<std::size_t>(size); }
+
+// Of a layer's matrix; a file may have it transposed.
+std::int64_t rows_of(const WeightSlot& slot) {
+  return slot.shape[0] * slot.shape.back() / static_cast<const Linear*>(slot.layer)->in;
+}
+
+}  // namespace
+
+std::int64_t AdapterTensor::base_size() const {
+  const std::int64_t width = columns;
+  if (has(kFactor)) return 0;
+  if (rank > 0) return rank * (rows + width);
+  return has(kInputs) ? width : std::max(rows, 1) * width;
+}
+
+std::int64_t AdapterTensor::size() const {
+  std::int64_t more = has(kMagnitude) ? (has(kTable) ? columns : rows) : 0;
+  for (const Part part : {kFactor, kMore, kRows}) more += has(part) ? rows : 0;
+  return base_size() + more;
+}
+
+std::uint64_t Adapter::bytes() const {
+  std::uint64_t bytes = memory_.bytes();
+  if (tables_) {
+    for (const LoraTables::Rows& rows : tables_->rows) bytes += rows.bytes();
+  }
+  return bytes;
+}
+
+bool Adapter::add_vector(const WeightSlot& slot, const AdapterTensor& tensor, const float* values) {
   LoraChange change;
   if (slot.layer) change.layer = *static_cast<const Linear*>(slot.layer);
-  const Linear& layer = change.layer;
-  if (rows == 0) {
-    // A bias goes to the layer that is used.
-    const Linear used = lora_.used_for(layer);
-    const bool replaced = used.weight != layer.weight;
-    if (columns != (replaced ? used.out : slot.shape[0])) return memory_.measuring();
-    change.values = replaced ? used.bias : slot.values;
-    change.first = replaced || slot.place_of ? 0 : slot.first;
-    change.of = replaced ? columns : slot.of;
-    change.size = columns;
-    change.own = memory_.take<float>(columns);
-  } else if (rank == 0) {
-    change.instead = take_linear(memory_, *layer.kernels, layer.type, columns, rows, layer.bias != nullptr);
-  } else {
-    // All outputs if the rows are in another order.
-    const bool all = slot.place_of || slot.first + rows > slot.of;
-    change.first = all ? 0 : slot.first;
-    change.shared = layer.weight == shared.weight;
-    change.a = take_linear(memory_, *layer.kernels, WeightType::kF32, columns, rank, false);
-    change.b = take_linear(memory_, *layer.kernels, WeightType::kF32, rank, all ? slot.of : rows, false);
-    lora_.rank = std::max(lora_.rank, rank);
-  }
+  const std::int64_t columns = tensor.columns;
+  change.own = memory_.take<float>(columns);
+  // A bias goes to the layer that is used.
+  const Linear used = lora_.used_for(change.layer);
+  const bool replaced = used.weight != change.layer.weight, resized = replaced && used.out != change.layer.out;
+  if (columns != (resized ? used.out : slot.shape[0])) return memory_.measuring();
+  change.values = replaced ? used.bias : slot.values;
+  change.first = resized || slot.place_of ? 0 : slot.first;
+  change.of = resized ? columns : slot.of;
+  change.size = columns;
   if (memory_.measuring()) return true;
-  for (std::int64_t i = 0; rows == 0 && i < columns; ++i) change.own[slot.place_of ? slot.place(i) : i] = values[i];
-  for (std::int64_t k = 0; k < rank; ++k, values += columns) set_weight_row(change.a, k, values);
-  for (std::int64_t i = 0; i < rows; ++i) {
-    if (rank > 0) set_weight_row(change.b, slot.place(i) - change.first, values + i * rank);
-    if (rank == 0) set_weight_row(change.instead, slot.place_of ? slot.place(i) : i, values + i * columns);
-  }
-  if (change.instead.bias && rows == layer.out) std::copy_n(layer.bias, rows, change.instead.bias);
+  for (std::int64_t i = 0; i < columns; ++i) change.own[slot.place_of ? slot.place(i) : i] = values[i];
   lora_.changes.push_back(change);
   return true;
 }
 
+// An addition of low rank, with the factors of what the layer gives.
+void Adapter::add_pair(const WeightSlot& slot, const AdapterTensor& tensor, const float* values, const Linear& shared) {
+  LoraChange change{.layer = *static_cast<const Linear*>(slot.layer), .instead = {}, .a = {}, .b = {}};
+  const std::int64_t rows = tensor.rows, columns = change.layer.in, rank = tensor.rank;
+  const Kernels& kernels = *change.layer.kernels;
+  // All outputs if the rows are in another order.
+  const bool all = slot.place_of || slot.first + rows > slot.of;
+  const std::int64_t outputs = all ? slot.of : rows;
+  change.first = all ? 0 : slot.first;
+  change.shared = change.layer.weight == shared.weight;
+  change.a = take_linear(memory_, kernels, WeightType::kF32, columns, rank, false);
+  change.b = take_linear(memory_, kernels, WeightType::kF32, rank, outputs, false);
+  if (tensor.has(AdapterTensor::kMagnitude)) change.factor = memory_.take<float>(outputs);
+  if (tensor.has(AdapterTensor::kMore)) change.more = memory_.take<float>(outputs);
+  lora_.rank = std::max(lora_.rank, rank);
+  if (memory_.measuring()) return;
+  const auto place = [&](std::int64_t i) { return slot.place(i) - change.first; };
+  for (std::int64_t k = 0; k < rank; ++k, values += columns) set_weight_row(change.a, k, values);
+  for (std::int64_t i = 0; i < rows; ++i, values += rank) set_weight_row(change.b, place(i), values);
+  if (change.factor) {
+    const std::vector<float> norms = lora_row_norms(change, lora_.used_for(change.layer));
+    std::fill_n(change.factor, outputs, 1.0f);
+    for (std::int64_t i = 0; i < rows; ++i) change.factor[place(i)] = *values++ / norms[size_of(place(i))];
+  }
+  for (std::int64_t i = 0; change.more && i < rows; ++i) change.more[place(i)] = *values++;
+  lora_.changes.push_back(change);
+}
+
+// A layer in place of another, with other outputs if it is a head.
+void Adapter::add_whole(const WeightSlot& slot, const AdapterTensor& tensor, const float* values) {
+  const Linear& layer = *static_cast<const Linear*>(slot.layer);
+  const std::int64_t rows = tensor.rows, columns = tensor.columns;
+  LoraChange change{.layer = layer, .instead = {}, .a = {}, .b = {}};
+  change.instead = take_linear(memory_, *layer.kernels, layer.type, columns, rows, layer.bias != nullptr);
+  if (memory_.measuring()) return;
+  for (std::int64_t i = 0; i < rows; ++i) set_weight_row(change.instead, slot.place_of ? slot.place(i) : i, values + i * columns);
+  if (layer.bias && rows == layer.out) std::copy_n(layer.bias, rows, change.instead.bias);
+  lora_.changes.push_back(change);
+}
+
+// Takes memory, and fills it once it is there. Whether the tensor fits.
+Result<bool> Adapter::add(const WeightSlot& slot, const AdapterTensor& tensor, const float* values, const AdaptedModel& model) {
+  const std::int64_t rows = tensor.rows, columns = tensor.columns;
+  if (slot.values) return rows == 0 && add_vector(slot, tensor, values);
+  const auto* layer = static_cast<const Linear*>(slot.layer);
+  const bool resized = tensor.rank == 0 && layer->weight == model.output.weight;
+  if (columns != layer->in || !(resized || rows == rows_of(slot))) return false;
+  tensor.rank > 0 ? add_pair(slot, tensor, values, model.shared) : add_whole(slot, tensor, values);
+  return true;
+}
+
+// Whether only RareAdapters can add it.
+bool AdapterTensor::is_rare(const WeightSlot& slot, const Linear& output) const {
+  constexpr std::int32_t kCommon = kMagnitude | kMore;
+  if (slot.values) return false;
+  if (slot.table || (parts & ~kCommon) != 0) return true;
+  return rank == 0 && (slot.transposed || (rows < slot.of && static_cast<const Linear*>(slot.layer)->weight != output.weight));
+}
+
 Result<void> Adapter::take(const AdaptedModel& model, const AdapterTensors& tensors) {
-  const float* values = tensors.values;
-  const std::int32_t* sizes = tensors.sizes.data();
-  for (const std::string& name : tensors.names) {
-    const std::int64_t rows = sizes[0], columns = sizes[1], rank = sizes[2];
+  const float* values = tensors.values.data();
+  const RareAdapters* rare = rare_adapters();
+  for (std::size_t i = 0; i < tensors.names.size(); ++i) {
+    const std::string& name = tensors.names[i];
+    const AdapterTensor& tensor = tensors.tensors[i];
     bool found = matches_any(name, model.ignored);
     const Shape* expected = nullptr;
     for (const auto& slots : model.slots) {
       for (const WeightSlot& slot : slots) {
-        const auto* layer = static_cast<const Linear*>(slot.layer);
-        if (slot.name != name || !(slot.values || layer)) continue;
+        if (slot.name != name || !(slot.values || slot.layer || slot.table)) continue;
         found = true;
-        // A file may have a matrix transposed.
-        const std::int64_t size = slot.shape[0] * slot.shape.back() / std::max<std::int64_t>(columns, 1);
-        const std::int64_t whole = slot.layer && layer->weight == model.output.weight ? rows : slot.of;
-        const bool fits = slot.values ? rows == 0 : columns == layer->in && rows == (rank > 0 ? size : whole);
-        if (!fits || !add(slot, sizes, values, model.shared)) expected = &slot.shape;
+        const bool is_rare = tensor.is_rare(slot, model.output);
+        if (is_rare && !rare) {
+          return unsupported_error("adapter: tensor '" + name +
+                                   "': expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, which a load with the "
+                                   "option 'adapter' takes, found another");
+        }
+        auto added = is_rare ? rare->add(*this, slot, tensor, values, model) : add(slot, tensor, values, model);
+        if (!added.ok()) return added.error();
+        if (!added.value()) expected = &slot.shape;
       }
     }
     if (!found || expected) {
       return model_format_error("adapter: tensor '" + name + "': expected " +
                                 (expected ? to_string(*expected) : "a linear layer of the model") + ", found " +
-                                (rank > 0 ? "LoRA of " : "") + to_string({rows, columns}));
+                                (tensor.rank > 0 ? "LoRA of " : "") + to_string({tensor.rows, tensor.columns}));
     }
-    values += rank > 0 ? rank * (rows + columns) : std::max<std::int64_t>(rows, 1) * columns;
-    sizes += 3;
+    values += tensor.size();
   }
   lora_.scratch = memory_.take<float>(lora_scratch(lora_.rank));
   return {};
@@ -78,9 +151,12 @@ Adapter::~Adapter() = default;
 
 Result<void> Adapter::load(const AdaptedModel& model, const AdapterTensors& tensors) {
   if (auto fits = take(model, tensors); !fits.ok()) return fits;  // measures
+  lora_.changes.clear();
   auto memory = Arena::with_zeros(memory_.used(), "weights of the adapter");
   if (!memory.ok()) return memory.error();
   memory_ = std::move(memory).value();
+  shared_rows_ = {};
+  lora_.tables = tables_ = tensors.tables;
   return take(model, tensors);
 }
 
@@ -91,7 +167,9 @@ void Adapter::exchange_vectors() {
 }
 
 void Adapter::merge() {
-  const auto merges = [](const LoraChange& change) { return change.a.out > 0 && !change.shared; };
+  const auto merges = [&](const LoraChange& change) {
+    return change.a.out > 0 && !change.shared && (!change.more || lora_.used_for(change.layer).bias);
+  };
   for (const LoraChange& change : lora_.changes) {
     if (merges(change)) merge_lora(change, lora_.used_for(change.layer));
   }

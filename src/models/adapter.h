@@ -1,5 +1,5 @@
-// Adapter: what an adapter of PEFT changes in a model: additions of low rank to its linear layers, and whole tensors in place of
-// the model's (a classification head, biases). web/source/peft.ts reads its files.
+// Adapter: what an adapter of PEFT changes in a model: additions of low rank to its linear layers and tables, factors of what they
+// give, and whole tensors in place of the model's (a classification head, embeddings, biases). web/source/peft.ts reads its files.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,37 @@
 
 namespace wattn {
 
+// What an adapter has for one tensor of the checkpoint, a matrix or table [rows, columns] or a vector [columns]. Its values: the
+// tensor, or A [rank, columns] and then B [rows, rank] times alpha / r; and after them what the parts say, in their order.
+struct AdapterTensor {
+  enum Part : std::int32_t {
+    kTable = 1,      // an addition to a table
+    kMagnitude = 2,  // of DoRA: [rows], of a table [columns]
+    kFactor = 4,     // in place of A and B, [rows]: factors of y with its bias (IA3)
+    kMore = 8,       // [rows], added to y
+    kInputs = 16,    // in place of the tensor, the factors of its columns: [columns] (IA3)
+    kRows = 32,      // the tensor is some rows: their numbers, rising: [rows]
+    kBase = 64,      // the tensor is the base's own, to which a head may be tied
+  };
+
+  std::int32_t rows = 0;  // 0: a vector
+  std::int32_t columns = 0;
+  std::int32_t rank = 0;  // 0: a whole tensor
+  std::int32_t parts = 0;
+
+  bool has(Part part) const { return (parts & part) != 0; }
+  std::int64_t base_size() const;  // floats of the tensor, or of A and B
+  std::int64_t size() const;       // with its parts
+  // Whether it needs RareAdapters. output: AdaptedModel's.
+  bool is_rare(const WeightSlot& slot, const Linear& output) const;
+};
+
 // The tensors of the checkpoint that an adapter changes.
 struct AdapterTensors {
-  std::vector<std::string> names;  // canonical (models/arch.h), those of vectors last
-  std::span<const std::int32_t>
-      sizes;                      // of each: rows, or 0 for a vector; columns; rank of the addition, or 0 for the whole tensor
-  const float* values = nullptr;  // of each: the tensor, or A [rank, columns] and then B [rows, rank] times alpha / r
-  std::shared_ptr<const LoraTables> tables{};  // or null
+  std::vector<std::string> names;  // canonical (models/arch.h); whole ones first, vectors last
+  std::vector<AdapterTensor> tensors;
+  std::span<const float> values;         // of each, one after the other
+  std::shared_ptr<LoraTables> tables{};  // more changes of tables, or null
 };
 
 // What adapters fit.
@@ -30,6 +54,7 @@ struct AdaptedModel {
   std::vector<WeightSlot> slots[3];         // of the stacks and the head
   Linear output;                            // the layer whose number of outputs an adapter may change
   Linear shared;                            // weights that have another use
+  bool tied_head = false;                   // the head reads the table of the words
   const std::vector<std::string>& ignored;  // as for WeightLoader
 };
 
@@ -42,20 +67,50 @@ class Adapter {
 
   // Changes that hold too, of an adapter that was merged.
   void set_before(const Adapter* before) { lora_.before = before ? &before->lora_ : nullptr; }
-  void set_tables(std::shared_ptr<const LoraTables> tables) { lora_.tables = std::move(tables); }
   const Lora& lora() const { return lora_; }
-  std::uint64_t bytes() const { return memory_.bytes() + (lora_.tables ? lora_.tables->bytes : 0); }
+  std::uint64_t bytes() const;
   // Exchanges its vectors with the model's: the first call puts them in place, the second one takes them out.
   void exchange_vectors();
   // Adds its additions to the weights. What remains are layers in place of others, and additions to weights that have another use.
   void merge();
 
+  // RareAdapters::add.
+  static Result<bool> add_rare(Adapter& adapter, const WeightSlot& slot, const AdapterTensor& tensor, const float* values,
+                               const AdaptedModel& model);
+
  private:
   Result<void> take(const AdaptedModel& model, const AdapterTensors& tensors);
-  bool add(const WeightSlot& slot, const std::int32_t* sizes, const float* values, const Linear& shared);
+  Result<bool> add(const WeightSlot& slot, const AdapterTensor& tensor, const float* values, const AdaptedModel& model);
+  bool add_vector(const WeightSlot& slot, const AdapterTensor& tensor, const float* values);
+  void add_pair(const WeightSlot& slot, const AdapterTensor& tensor, const float* values, const Linear& shared);
+  void add_whole(const WeightSlot& slot, const AdapterTensor& tensor, const float* values);
+  // In rare_adapters.cpp:
+  void add_part(const WeightSlot& slot, const AdapterTensor& tensor, const float* values);
+  void add_factors(const WeightSlot& slot, const AdapterTensor& tensor, const float* values);
+  bool add_to_layer(const WeightSlot& slot, const AdapterTensor& tensor, const float* values);
+  void add_rows(const Linear& layer, const AdapterTensor& tensor, const float* values, const Linear& shared);
+  bool add_once(const Linear& layer, const AdapterTensor& tensor, const float* values, const Linear& shared);
+  void add_table(const WeightSlot& slot, const AdapterTensor& tensor, const float* values);
+  bool add_table_or_rows(const WeightSlot& slot, const AdapterTensor& tensor, const float* values, const Linear& shared);
+  static bool fits_rows(const WeightSlot& slot, const AdapterTensor& tensor, const float* values, const AdaptedModel& model);
+  // Whether the table has those rows already.
+  static bool has_rows(const WeightSlot& slot, const AdapterTensor& tensor, const float* values);
+  // Row i of a table, as it is before this adapter.
+  void table_row(const WeightSlot& slot, std::int32_t i, float* row) const;
+  Linear& copy_of(const Linear& layer);
 
   Arena memory_;
   Lora lora_;
+  std::shared_ptr<LoraTables> tables_;  // lora_'s, or null
+  std::span<const float> shared_rows_;  // some rows of the shared weights, while it loads; empty: none yet
 };
+
+// Adds what few adapters change (rare_adapters.cpp). A program that defines rare_adapters() as null refuses them.
+struct RareAdapters {
+  // Takes memory, and fills it once it is there. Whether the tensor fits.
+  Result<bool> (*add)(Adapter& adapter, const WeightSlot& slot, const AdapterTensor& tensor, const float* values,
+                      const AdaptedModel& model);
+};
+const RareAdapters* rare_adapters();
 
 }  // namespace wattn

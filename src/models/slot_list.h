@@ -51,6 +51,15 @@ struct SlotList {
     slots.back().blocks = HeldBlocks::kRows;
     slots.back().write_blocks = [=](std::int64_t i, const char* blocks) { return set_row_blocks(embedding, i, blocks); };
   }
+  // Adapters may add rows to the last slot's table, or to a head in its place.
+  void adapts_rows(const Embedding& embedding) {
+    slots.back().table = embedding.table;
+    slots.back().embedding = &embedding;
+  }
+  void adapts_rows(const Linear& head) {
+    slots.back().table = head.weight;
+    slots.back().head = &head;
+  }
   // T5's bias by distance, [rows, heads]; buckets: of both directions.
   void distances(const std::string& name, const DistanceBias& bias, std::int64_t heads, std::int64_t rows, std::int64_t buckets,
                  std::int64_t max_distance) {
@@ -101,7 +110,10 @@ struct SlotList {
       *kept = {};
     });
     place(&layer, nullptr, first, layer.out);
-    if (bias) vector(name + ".bias", layer.bias + first, out);
+    slots.back().transposed = true;
+    if (!bias) return;
+    vector(name + ".bias", layer.bias + first, out);
+    place(&layer, layer.bias, first, layer.out);
   }
   // The same from a matrix whose rows interleave the two halves of each head.
   void rope_permuted_linear(const std::string& name, const Linear& layer, std::int64_t first, std::int64_t out,

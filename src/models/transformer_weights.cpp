@@ -134,6 +134,7 @@ void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) 
   if (head_holds_embeddings()) {
     list.linear(names.word_embeddings, ends_->lm_head, 0, vocab, false);
     list.place(nullptr, nullptr, 0, 0);  // an adapter of the head leaves the embeddings as they are
+    list.adapts_rows(ends_->lm_head);
     list.repeats(std::string(names.lm_head) + ".weight", {vocab, config_.hidden_size},
                  std::string(names.word_embeddings) + ".weight");
     list.place(&ends_->lm_head, nullptr, 0, vocab);
@@ -145,6 +146,7 @@ void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) 
                   set_row(this_words, i, row);
                   if (!*has_own) set_weight_row(head, i, row);
                 });
+    list.adapts_rows(ends_->words);
     list.matrix(names.lm_head, vocab, config_.hidden_size, false, [=, head = ends_->lm_head](auto i, auto* row) {
       *has_own = true;
       set_weight_row(head, i, row);
@@ -152,6 +154,7 @@ void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) 
     list.place(&ends_->lm_head, nullptr, 0, vocab);
   } else {
     list.table(names.word_embeddings, ends_->words);
+    if (!config_.is_static()) list.adapts_rows(ends_->words);
     list.slots.back().integers = config_.is_static();
     if (ends_->token_rows) {
       list.vector(std::string(names.token_rows) + ".weight", ends_->token_rows, vocab);
@@ -177,7 +180,10 @@ void Transformer::add_embedding_slots(SlotList& list, const TransformerNames& na
     const bool after_padding = config_.positions == Positions::kAfterPadding && is_gguf;
     list.table(names.position_embeddings, ends_->positions, after_padding ? -(config_.padding_idx + 1) : config_.position_offset);
   }
-  if (config_.type_vocab_size > 0) list.table(names.token_type_embeddings, ends_->token_types);
+  if (config_.type_vocab_size > 0) {
+    list.table(names.token_type_embeddings, ends_->token_types);
+    list.adapts_rows(ends_->token_types);
+  }
   if (config_.embeddings_norm) list.norm(names.embeddings_norm, ends_->norm, biases.norms);
   if (config_.embedding_size > 0) list.linear(names.embeddings_projection, ends_->projection, 0, config_.hidden_size);
   if (config_.relative_positions == RelativePositions::kRotary && is_gguf) {
@@ -234,8 +240,13 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
     list.permuted_linear(named(names.query_key_value), layer.qkv, config_.qkv_width(), biases.qkv && !names.query_bias, true,
                          place_of);
     for (std::size_t slot = before; slot < list.slots.size(); ++slot) list.slots[slot].place_of = place_of;
-    if (names.query_bias) list.vector(named(names.query_bias), layer.qkv.bias, queries);
-    if (names.value_bias) list.vector(named(names.value_bias), layer.qkv.bias + queries + keys, keys);
+    const auto part_of_bias = [&](const char* name, std::int64_t first, std::int64_t size) {
+      if (!name) return;
+      list.vector(named(name), layer.qkv.bias + first, size);
+      list.place(&layer.qkv, layer.qkv.bias, first, config_.qkv_width());
+    };
+    part_of_bias(names.query_bias, 0, queries);
+    part_of_bias(names.value_bias, queries + keys, keys);
   } else if (names.query_key_value) {
     matrix(names.query_key_value, layer.qkv, 0, config_.qkv_width(), biases.qkv);
   } else {

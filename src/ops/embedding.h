@@ -43,6 +43,9 @@ struct WordTable {
   const float* token_weights = nullptr;  // [vocab], or null
   const Linear* head = nullptr;          // [vocab, width] in place of the table, or null
   std::int32_t padding = -1;             // the token whose row does not learn (torch's padding_idx); -1: none
+
+  // By which adapters know it.
+  const void* key() const { return head ? head->weight : table->table; }
 };
 // out: [ids.size(), width], written.
 void word_rows(const WordTable& words, std::span<const std::int32_t> ids, std::int64_t width, float* out);

@@ -67,12 +67,14 @@ const LoraFactors* lora_of(const OpCall& call) { return call.pass.training->lora
 struct LoraMemory {
   float *inner, *d_inner;  // [rows, rank]
   float *read, *added;     // [rows, in], [rows, in or out] with dropout
+  float* outputs;          // [rows, width] with DoRA
 };
 LoraMemory take_lora(const OpCall& call, const LoraFactors& lora) {
   const std::int64_t dropped = call.pass.training->dropout.lora > 0 ? call.rows : 0;
   Arena& arena = *call.scratch;
   return {arena.take<float>(call.rows * lora.a.out), arena.take<float>(call.rows * lora.a.out),
-          arena.take<float>(dropped * lora.a.in), arena.take<float>(dropped * std::max(lora.a.in, lora.b.out))};
+          arena.take<float>(dropped * lora.a.in), arena.take<float>(dropped * std::max(lora.a.in, lora.b.out)),
+          arena.take<float>(lora.d_outputs ? call.rows * call.width : 0)};
 }
 
 // What A reads of x.
@@ -114,10 +116,21 @@ float* take_linear(const OpCall& call, std::int64_t in, std::int64_t out) {
   return call.scratch->take<float>(linear_backward_scratch(in, out, call.rows, call.pass.sizes.threads));
 }
 
+// What DoRA's magnitudes learn from.
+void add_output_gradients(const GradientCall& call, const LoraFactors& lora, float* outputs) {
+  const OpCall& forward = call.forward;
+  Linear layer = weight_of<Linear>(forward);
+  layer.bias = nullptr;
+  layer.out = forward.width;
+  linear(*forward.pass.compute, layer, forward.x, forward.rows, Activation::kNone, {}, outputs);
+  for (std::int64_t i = 0; i < forward.rows * layer.out; ++i) lora.d_outputs[i % layer.out] += call.d_out[i] * outputs[i];
+}
+
 void lora_backward(const GradientCall& call, const LoraFactors& lora, const LoraMemory& memory, float* dx) {
   const OpCall& forward = call.forward;
   const Compute& compute = *forward.pass.compute;
   const float* read = lora_input(forward, lora, memory);
+  if (lora.d_outputs) add_output_gradients(call, lora, memory.outputs);
   linear(compute, lora.a, read, forward.rows, Activation::kNone, {}, memory.inner);
   linear_backward(compute,
                   {.in = lora.b.in,

@@ -24,16 +24,10 @@ float* over(const float* x, const OpCall& call) {
   return call.out;
 }
 
-void add_lora_rows(const OpCall& call, const Embedding& table, std::span<const std::int32_t> ids) {
-  for (const Lora* lora = call.pass.compute->lora; lora; lora = lora->before) {
-    if (lora->tables) lora->tables->add(*lora->tables, table.table, ids, call.out);
-  }
-}
-
 void words(const OpCall& call) {
   const auto& table = weight_of<WordTable>(call);
   word_rows(table, call.pass.batch->input_ids, call.width, call.out);
-  add_lora_rows(call, *table.table, call.pass.batch->input_ids);
+  add_lora_rows(call.pass.compute->lora, table.key(), call.pass.batch->input_ids, call.out);
 }
 
 void add_rows(const OpCall& call) {
@@ -43,7 +37,7 @@ void add_rows(const OpCall& call) {
   switch (static_cast<IdsOf>(call.variant)) {
     case IdsOf::kTokenTypes:
       add_embedding_rows(table, batch.token_type_ids, out);
-      return add_lora_rows(call, table, batch.token_type_ids);
+      return add_lora_rows(call.pass.compute->lora, table.table, batch.token_type_ids, out);
     case IdsOf::kPositions:
       return add_embedding_rows(table, batch.position_ids, out);
     case IdsOf::kAfterPadding: {

@@ -313,7 +313,9 @@ Result<void> Trainer::accumulate_gradient(std::span<const float> d_values, doubl
 
 Result<TrainReport> Trainer::update() {
   if (accumulated_ == 0) return input_error("training: expected accumulate() before update()");
-  for (std::size_t i = 0; i < targets_.size(); ++i) lora_.read_gradients(i, lora_gradients_[2 * i], lora_gradients_[2 * i + 1]);
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    lora_.read_gradients(i, lora_gradients_[3 * i], lora_gradients_[3 * i + 1], lora_gradients_[3 * i + 2]);
+  }
   // The norm is one sum, in the order of the table.
   std::vector<std::int32_t> words(word_gradients_.ids().begin(), word_gradients_.ids().end());
   std::ranges::sort(words);

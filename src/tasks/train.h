@@ -206,7 +206,8 @@ class Trainer {
   void add_bias(float* bias, std::int64_t size, std::int64_t first, std::int64_t count);
   Result<void> take_word_moments(const float* from);
   void update_words(const AdamStep& adam, std::span<float> table);
-  std::vector<float> in_order_of_file(const std::string& module, LoraMatrix& matrix) const;
+  // Rows of B, or magnitudes, as the checkpoint has those of the matrix.
+  std::vector<float> in_order_of_file(const std::string& module, std::span<const float> rows, std::int64_t width) const;
   void add_bias_tensors(std::vector<NamedTensor>& out) const;
   Result<void> prepare_layers();
   void prepare_stack(const Stack& stack, std::int64_t first_layer);
@@ -309,7 +310,7 @@ class Trainer {
   std::optional<Head> head_gradients_;
   std::vector<LoraTarget> targets_;
   LoraSet lora_;                                    // of the targets
-  std::vector<std::vector<float>> lora_gradients_;  // A and B of each matrix
+  std::vector<std::vector<float>> lora_gradients_;  // A, B and the magnitudes of each matrix
   std::vector<BiasGradient> biases_;                // trained beside LoRA's matrices
   std::vector<std::vector<float>> bias_gradients_;
   std::vector<Buckets> buckets_;

@@ -174,11 +174,16 @@ Result<void> Trainer::prepare_lora() {
   }
   if (auto begun = lora_.begin(); !begun.ok()) return begun;
   for (LoraMatrix& matrix : lora_.matrices()) {
-    for (const std::span<float> values : {matrix.a(), matrix.b()}) lora_gradients_.emplace_back(values.size());
+    for (const std::span<float> values : {matrix.a(), matrix.b(), matrix.magnitude()}) lora_gradients_.emplace_back(values.size());
   }
   for (std::size_t i = 0; i < targets_.size(); ++i) {
-    parameters_.push_back({lora_.matrices()[i].a(), lora_gradients_[2 * i]});
-    parameters_.push_back({lora_.matrices()[i].b(), lora_gradients_[2 * i + 1]});
+    LoraMatrix& matrix = lora_.matrices()[i];
+    parameters_.push_back({matrix.a(), lora_gradients_[3 * i]});
+    parameters_.push_back({matrix.b(), lora_gradients_[3 * i + 1]});
+    if (options_.lora.use_dora) parameters_.push_back({matrix.magnitude(), lora_gradients_[3 * i + 2]});
+    if (std::ranges::find(matrix.magnitude(), 0.0f) != matrix.magnitude().end()) {
+      return unsupported_error("use_dora: expected weights without rows of zeros, found one in " + targets_[i].module);
+    }
   }
   prepare_biases();
   return {};
@@ -438,15 +443,13 @@ void Trainer::add_bias_tensors(std::vector<NamedTensor>& out) const {
   }
 }
 
-// Rows of B as the checkpoint has those of the matrix.
-std::vector<float> Trainer::in_order_of_file(const std::string& module, LoraMatrix& matrix) const {
-  const std::span<const float> b = matrix.b();
-  std::vector<float> out(b.begin(), b.end());
+std::vector<float> Trainer::in_order_of_file(const std::string& module, std::span<const float> rows, std::int64_t width) const {
+  std::vector<float> out(rows.begin(), rows.end());
   for (const Stack& stack : stacks_) {
     for (const WeightSlot& slot : stack.model->weight_slots(*stack.names, false)) {
       if (!slot.place_of || slot.name != module + ".weight") continue;
-      for (std::int64_t i = 0; i < matrix.rows().out; ++i)
-        std::copy_n(b.data() + slot.place(i) * matrix.r(), matrix.r(), out.data() + i * matrix.r());
+      for (std::int64_t i = 0; i * width < std::ssize(rows); ++i)
+        std::copy_n(rows.data() + slot.place(i) * width, width, out.data() + i * width);
     }
   }
   return out;
@@ -460,7 +463,9 @@ std::vector<NamedTensor> Trainer::adapter() {
     const auto copy = [](std::span<float> values) { return std::vector<float>(values.begin(), values.end()); };
     const WeightRows& rows = targets_[i].rows;
     out.push_back({name + ".lora_A.weight", {matrix.r(), rows.layer.in}, copy(matrix.a())});
-    out.push_back({name + ".lora_B.weight", {rows.out, matrix.r()}, in_order_of_file(targets_[i].module, matrix)});
+    out.push_back({name + ".lora_B.weight", {rows.out, matrix.r()}, in_order_of_file(targets_[i].module, matrix.b(), matrix.r())});
+    if (matrix.magnitude().empty()) continue;
+    out.push_back({name + ".lora_magnitude_vector", {rows.out}, in_order_of_file(targets_[i].module, matrix.magnitude(), 1)});
   }
   add_bias_tensors(out);
   if (!model_.head()) return out;

@@ -211,12 +211,13 @@ describe('adapters that do not fit', () => {
   afterAll(() => model.dispose());
 
   it.each([
-    [{ use_dora: true }, 'use_dora'],
-    [{ peft_type: 'IA3' }, 'peft_type'],
-    [{ lora_bias: true }, 'lora_bias'],
+    [{ peft_type: 'OFT' }, 'peft_type'],
+    [{ peft_type: 'PROMPT_TUNING' }, 'peft_type'],
+    [{ use_qalora: true }, 'use_qalora'],
+    [{ use_dora: true, lora_bias: true }, 'lora_bias'],
+    [{ target_parameters: ['experts.down_proj'] }, 'target_parameters'],
     [{ use_no_such_thing: true }, 'use_no_such_thing'],
     [{ new_config: { a: 1 } }, 'new_config'],
-    [{ trainable_token_indices: [1] }, 'trainable_token_indices'],
     [{ init_lora_weights: 'pissa' }, 'init_lora_weights'],
   ])('%j is refused by name', async (change, field) => {
     await expectError(
@@ -227,6 +228,12 @@ describe('adapters that do not fit', () => {
   });
 
   it.each([
+    [
+      { use_dora: true },
+      /query.lora_A.weight': expected lora_magnitude_vector, as adapter_config.json says use_dora: true, found none/,
+    ],
+    [{ lora_bias: true }, /query.lora_A.weight': expected lora_B.bias, as adapter_config.json says lora_bias: true, found none/],
+    [{ modules_to_save: ['value'] }, /value.lora_A.weight': expected a module that target_modules/],
     [{ r: 5 }, /query.lora_A.weight': expected rank 5 as in adapter_config.json, found 4/],
     [{ target_modules: ['query'] }, /value.lora_A.weight': expected a module that target_modules/],
     [{ layers_to_transform: [0] }, /layer.1.*: expected a module that target_modules/],
@@ -261,7 +268,7 @@ describe('adapters that do not fit', () => {
     await expectError(
       model.load_adapter(folder('distilbert')),
       'ModelFormatError',
-      /tensor '.*k_lin.weight': expected a linear layer of the model, found LoRA of \[24, 24\]/,
+      /tensor 'pre_classifier.weight': expected a linear layer of the model, found \[24, 24\]/,
     );
     const wider = new Tensor('float32', new Float32Array(2 * 33), [2, 33]);
     const b = new Tensor('float32', new Float32Array(64), [32, 2]);
@@ -320,6 +327,81 @@ describe('adapters that do not fit', () => {
   it('a head that neither has', async () => {
     const loading = load(caseOf('bert-classes'), { adapter: folder('bert') });
     await expectError(loading, 'ModelFormatError', /adapter: expected one with tensor 'classifier.weight', which the model lacks/);
+  });
+});
+
+describe('adapters of few', () => {
+  const one = caseOf('bert-embeddings');
+
+  it('say how to load them if the WebAssembly of common models is loaded', async () => {
+    const model = await load(one);
+    const before = await outputs(model, one);
+    const expected = /^UnsupportedError: adapter: tensor '.*_embeddings.weight': expected wattn-full-simd.wasm .* option 'adapter'/;
+    await expectError(model.load_adapter(folder(one.name)), 'UnsupportedError', expected);
+    expect(await outputs(model, one)).toEqual(before);
+    await model.dispose();
+  });
+
+  it.each([true, 2])('load in workers: %s', async (worker) => {
+    const model = await load(one, { worker, adapters: { few: folder(one.name), common: folder('bert') } });
+    expectCase(await outputs(model, one), one);
+    expectCase(await outputs(model, caseOf('bert'), { adapter: 'common' }), caseOf('bert'));
+    await model.dispose();
+  });
+
+  it('are refused once, not loaded again, for what no WebAssembly has', async () => {
+    const files = adapterFiles('bert');
+    const config = JSON.parse(new TextDecoder().decode(files.get('adapter_config.json')));
+    files.set('adapter_config.json', new TextEncoder().encode(JSON.stringify({ ...config, peft_type: 'OFT' })));
+    await expectError(load(one, { adapter: files }), 'UnsupportedError', /peft_type: expected one of/);
+  });
+
+  it('have the rows of a tied head once, though PEFT writes them twice', async () => {
+    const two = caseOf('gpt2-only-tokens');
+    const files = adapterFiles(two.name);
+    const weights = (files.get('adapter_model.safetensors') as Uint8Array).slice();
+    weights.set([0, 0, 0x80, 0x3f], weights.length - 4); // 1
+    await expectError(
+      load(two, { adapter: files.set('adapter_model.safetensors', weights) }),
+      'ModelFormatError',
+      /tensor 'transformer.wte.weight'|tensor 'wte.weight'|tensor 'lm_head.weight'/,
+    );
+  });
+});
+
+describe('an adapter as the model', () => {
+  const repository = (name: string, change: Record<string, unknown>) => {
+    const config = { ...readJson(`peft/${name}/adapter_config.json`), ...change };
+    return adapterFiles(name).set('adapter_config.json', new TextEncoder().encode(JSON.stringify(config)));
+  };
+  const write = (files: Files): string => {
+    const place = mkdtempSync(join(tmpdir(), 'wattn-adapter-'));
+    for (const [name, bytes] of files) if (!name.includes('/')) writeFileSync(join(place, name), bytes);
+    return place;
+  };
+
+  it.each([undefined, true])('loads its base from a folder, worker: %s', async (worker) => {
+    const one = caseOf('bert-dora');
+    const base = write(baseOf(one.base));
+    const place = write(repository('bert-dora', { base_model_name_or_path: base }));
+    const model = await AutoModel.from_pretrained(place, { worker });
+    expectCase(await outputs(model, one), one);
+    expect(await model.active_adapters()).toEqual(['default']);
+    await model.dispose();
+    for (const folder of [base, place]) rmSync(folder, { recursive: true });
+  });
+
+  it('says the line to write where its base is not reachable', async () => {
+    const files = repository('bert', { base_model_name_or_path: '/no/such' });
+    const line = /its base: '\/no\/such'\): load its base model.*: pipeline\(task, base, \{ adapter: the adapter \}\)/;
+    await expectError(AutoModel.from_pretrained(files), 'ModelFormatError', line);
+    const place = write(files);
+    await expectError(
+      AutoModel.from_pretrained(place),
+      'InputError',
+      /'\/no\/such' is the base model that adapter_config.json of '.*' names: if it is elsewhere, load it by pipeline\(task, base/,
+    );
+    rmSync(place, { recursive: true });
   });
 });
 

@@ -100,6 +100,16 @@ describe('patterns', () => {
     expect(compile('[\ud83c\udf5d-\ud83c\udf5f]').isFullMatch('\ud83c\udf5e')).toBe(true);
   });
 
+  it('have flags at the beginning', () => {
+    expect(compile('(?i).*\\.(Query|[k-l]EY)').isFullMatch('a.QUERY')).toBe(true);
+    expect(compile('(?i).*\\.(Query|[k-l]EY)').isFullMatch('a.Key')).toBe(true);
+    expect(compile('(?i)[^a]').isFullMatch('A')).toBe(false);
+    expect(compile('[^a]').isFullMatch('A')).toBe(true);
+    expect(compile('(?s)x.y').isFullMatch('x\ny')).toBe(true);
+    expect(compile('(?m)x$.y').isFullMatch('x\ny')).toBe(false);
+    expect(compile('(?ms)x$.^y').isFullMatch('x\ny')).toBe(true);
+  });
+
   it('find the layer that backtracking would find', () => {
     const layer = (place: string, module: string) => compile(`.*\\.${place}\\.(\\d+)\\.`).match(module)?.group;
     expect(layer('[^.]*', 'encoder.layer.3.output.1.dense')).toBe('1');
@@ -111,7 +121,7 @@ describe('patterns', () => {
   });
 
   it.each([
-    ['(', 1], ['a)', 1], ['[', 1], ['a**', 1], ['*a', 1], ['a{2}{3}', 1], ['a++', 1], ['(?>a)', 1], ['(a)\\1', 1], ['(?P<n>a)(?P=n)', 1], ['(?i)a', 1],
+    ['(', 1], ['a)', 1], ['[', 1], ['a**', 1], ['*a', 1], ['a{2}{3}', 1], ['a++', 1], ['(?>a)', 1], ['(a)\\1', 1], ['(?P<n>a)(?P=n)', 1], ['a(?i)', 1], ['(?x)a', 1],
     ['(?<n>a)', 1], ['(?(1)a|b)', 1], ['a{3,2}', 1], ['\\q', 1], ['\\', 1], ['[b-a]', 1], ['[\\d-z]', 1], ['^*', 1], ['(?P<>a)', 1], ['\\p{L}', 1],
     ['('.repeat(200) + ')'.repeat(200), 1], ['(?:'.repeat(1e5), 1], ['a'.repeat(1e6), 1], ['(a{1000}){1000}', 1], ['((){999999999}){999999999}', 1],
     ['a{99999999999999999999}', 1], ['(?:(?:(?:(?:){1000}){1000}){1000}){1000}', 1], ['{'.repeat(1e6), 1], ['a|'.repeat(1e6), 1],

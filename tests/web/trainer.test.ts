@@ -165,6 +165,18 @@ describe('Trainer', () => {
     expect(largestDifference(parts, whole)).toBeLessThan(1e-5);
   });
 
+  it('names the base of an adapter where Python can find it', async () => {
+    const baseOf = async (model: any) => {
+      const trainer = await Trainer.from_pretrained(model, { task: 'feature-extraction', threads: 1, max_steps: 1 });
+      await reportsOf(trainer, kLabelled);
+      const { 'adapter_config.json': config } = await trainer.save();
+      await trainer.dispose();
+      return JSON.parse(new TextDecoder().decode(config)).base_model_name_or_path;
+    };
+    expect(await baseOf(tiny)).toBe(tiny);
+    expect(await baseOf(filesOf(tiny))).toBeNull();
+  });
+
   it('saves an adapter with the names and shapes of PEFT', async () => {
     const trainer = await load({ max_steps: 2, r: 4, target_modules: ['query', 'output.dense'] });
     await reportsOf(trainer, kLabelled);

@@ -1,4 +1,4 @@
-"""training/: the losses of torch while it trains a random BERT, whole or by LoRA, and encoder-decoders, with AdamW, in double precision and in
+"""training/: the losses of torch while it trains a random BERT, whole, by LoRA or by DoRA, and encoder-decoders, with AdamW, in double precision and in
 float32."""
 import tokenizers
 import torch
@@ -22,23 +22,36 @@ class Lora(torch.nn.Module):
     def forward(self, x):
         return self.layer(x) + self.scale * (x @ self.a.T @ self.b.T)
 
+class Dora(Lora):
+    """The same with PEFT's DoRA: rows have lengths that are trained, and their own lengths are constants of the derivative."""
 
-def add_lora(model):
+    def __init__(self, layer, rank, alpha):
+        super().__init__(layer, rank, alpha)
+        self.magnitude = torch.nn.Parameter(torch.linalg.norm(layer.weight.detach(), dim=1))
+
+    def forward(self, x):
+        weight = self.layer.weight + self.scale * self.b @ self.a
+        factor = self.magnitude / torch.linalg.norm(weight, dim=1).detach()
+        return factor * (x @ weight.T) + self.layer.bias
+
+
+def add_lora(model, kind):
     model.requires_grad_(False)
     added = []
     for layer in model.encoder.layer:
         for name in ("query", "value"):
-            added.append(Lora(getattr(layer.attention.self, name), 4, 6))
+            added.append(kind(getattr(layer.attention.self, name), 4, 6))
             setattr(layer.attention.self, name, added[-1])
     return added
 
 
 def losses(dtype, lora):
+    """lora: the class of what is added, or None."""
     torch.manual_seed(31)
     model = transformers.AutoModel.from_pretrained(str(common.OUT / "bert-tiny" / "model"), attn_implementation="eager").to(dtype).train(False)
     ids = [torch.randint(5, model.config.vocab_size, (1, length)) for length in LENGTHS]
     targets = torch.randn(len(LENGTHS), model.config.hidden_size).to(dtype)
-    added = add_lora(model) if lora else []
+    added = add_lora(model, lora) if lora else []
     start = [one.a.double().tolist() for one in added]
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=2e-2 if lora else 2e-3, weight_decay=0.0, foreach=False)
@@ -95,7 +108,7 @@ def make(_options):
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     folder = common.empty_folder("training")
-    for name, lora in (("bert", False), ("bert-lora", True)):
+    for name, lora in (("bert", None), ("bert-lora", Lora), ("bert-dora", Dora)):
         single = losses(torch.float32, lora)
         common.write_json(folder / f"{name}.json", {**single, "losses_in_double": losses(torch.float64, lora)["losses"]}, 2)
     for name in ("t5", "flan-t5", "bart", "marian"):

@@ -1,13 +1,14 @@
 // The adapters of a loaded model: loading, choosing, merging. Loaded with the first adapter. Each engine holds the adapters that its
 // model has; the caller's holds which one is active too, and every call names the one that it uses.
-import { describe, InputError, ModelFormatError } from '../core/errors.js';
+import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { readOptions } from '../core/options.js';
 import { allInOrder } from '../core/signal.js';
 import { concat } from '../core/texts.js';
+import type { AdaptedBase } from '../source/adapted_base.js';
 import { loadFrom } from '../source/load_from.js';
 import { readFields, readJson, readOptional, readRequired, type NamedBytes, type Progress } from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
-import { checkAdapter, kAdapterConfig, kAdapterWeights, readAdapter, type AdapterTensor } from '../source/peft.js';
+import { checkAdapter, kAdapterConfig, kAdapterWeights, readAdapter } from '../source/peft.js';
 import type { ModelSource } from '../source/source.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 import type { AdaptedEngine, AdapterChange, Adapters, HeldAdapter, HostEngine } from './adapter_types.js';
@@ -25,6 +26,13 @@ const kTasks: Record<string, string | undefined> = {
   FEATURE_EXTRACTION: "'feature-extraction', and for 'text-classification' with a classifier.json beside it",
 };
 
+const rare = new WeakSet<object>();
+/** Whether the error is of an adapter that a model with all that is rare may load. */
+export const mayBeRare = (error: unknown): boolean => rare.has(error as object);
+
+/** What an adapter is for here, by its adapter_config.json. */
+export const taskOf = (files: readonly NamedBytes[]) => kTasks[readJson(files, kAdapterConfig)?.['task_type'] as string];
+
 const adaptersOf = (engine: { adapters?: Adapters }): Adapters =>
   (engine.adapters ??= { held: new Map(), active: false, last: false });
 
@@ -36,12 +44,11 @@ function checkName(where: string, engine: { adapters?: Adapters }, name: unknown
   throw new InputError(`${where}: expected ${known}, found ${describe(name)}`);
 }
 
-/** The model's config.json with the labels of an adapter: of its own config.json, else the model's if they are as many. */
-function filesWith(engine: HostEngine, files: readonly NamedBytes[], tensors: readonly AdapterTensor[]): readonly NamedBytes[] {
+/** The model's config.json with the labels of an adapter: of its own config.json, else the model's if they are as many as `labels`. */
+function filesWith(engine: HostEngine, files: readonly NamedBytes[], labels: number): readonly NamedBytes[] {
   const base = readFields(engine.files, kLabels);
   const own = readJson(files, kLabels);
-  const heads = tensors.filter(({ rank, rows }) => rank === 0 && rows > 0);
-  const fits = heads.length === 0 || heads.some(({ rows }) => rows === Object.keys((base['id2label'] ?? {}) as object).length);
+  const fits = labels === 0 || labels === Object.keys((base['id2label'] ?? {}) as object).length;
   const { id2label, label2id, problem_type } = own ?? (fits ? base : { problem_type: base['problem_type'] });
   const config = new TextEncoder().encode(JSON.stringify({ ...base, id2label, label2id, problem_type }));
   return engine.files.map((file): NamedBytes => (file[0] === kLabels ? [kLabels, config] : file));
@@ -53,14 +60,14 @@ export function adapt(engine: HostEngine, change: AdapterChange): void {
   const { action, name } = change;
   if (action === 'load') {
     const tensors = readAdapter(change.files);
-    const sizes = Int32Array.from(tensors.flatMap(({ rows, columns, rank }) => [rows, columns, rank]));
+    const sizes = Int32Array.from(tensors.flatMap(({ rows, columns, rank, parts }) => [rows, columns, rank, parts]));
     const values = concat(
       Float32Array,
-      tensors.flatMap(({ values, b }) => (b ? [values, b] : [values])),
+      tensors.flatMap((tensor) => tensor.values),
     );
     const each = tensors.map((tensor) => tensor.name);
-    const { adapter: number } = engine.call((handle) => handle.add_adapter(each, { sizes, values }));
-    held.set(name, { number, files: filesWith(engine, change.files, tensors) });
+    const { adapter: number, labels } = engine.call((handle) => handle.add_adapter(each, { sizes, values }));
+    held.set(name, { number, files: filesWith(engine, change.files, labels) });
   } else {
     const { number, files } = held.get(name) as HeldAdapter;
     held.delete(name);
@@ -108,7 +115,7 @@ async function change(engine: AdaptedEngine, request: AdapterChange): Promise<vo
 }
 
 /** adapter_model.safetensors, or adapter_model.bin of older versions of PEFT in that layout. */
-async function readWeights(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes> {
+export async function readWeights(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes> {
   const [weights] = await readOptional(source, kAdapterWeights, progress, signal);
   if (weights) return weights;
   const { readTorchFor } = await import('../source/torch_weights.js');
@@ -133,26 +140,12 @@ export async function load_adapter(
     const labels = await readOptional(from, kLabels, progress, signal);
     await checkAdapter([...files, ...labels]);
     await change(engine, { action: 'load', name, files: [...files, ...labels] }).catch((error: unknown) => {
-      const task = kTasks[readJson(files, kAdapterConfig)?.['task_type'] as string];
+      if (error instanceof UnsupportedError) rare.add(error);
+      const task = taskOf(files);
       if (error instanceof ModelFormatError && task) error.message += `; by its task_type, this adapter is for ${task}`;
       throw error;
     });
   });
-}
-
-/** What to add to the error of a load: a folder may hold an adapter in place of a model. */
-export async function hinted(error: unknown, model: ModelSpecifier | null | undefined, options: SourceOptions): Promise<unknown> {
-  if (model && error instanceof ModelFormatError) error.message += await hintOf(model, options);
-  return error;
-}
-
-async function hintOf(model: ModelSpecifier, options: SourceOptions): Promise<string> {
-  const source = openModel(model, options);
-  if (source.phase === 'download') return '';
-  const [config] = await loadFrom(source, {}, (from, progress, signal) => readOptional(from, kAdapterConfig, progress, signal));
-  const task = config && kTasks[readJson([config], kAdapterConfig)?.['task_type'] as string];
-  const what = task ? `, for ${task}` : '';
-  return config ? `; there is an adapter${what}: load its base model, and this with the option 'adapter'` : '';
 }
 
 /** Makes an adapter active: calls use it unless they name another. null: none, as by disable_adapters(). */
@@ -193,7 +186,13 @@ export async function merge_and_unload(engine: AdaptedEngine): Promise<void> {
 
 /** Loads the adapters of a load's options; disposes of the model if one fails. */
 export async function loadAdapters(where: string, engine: AdaptedEngine, options: LoadOptions): Promise<void> {
-  const { adapter, adapters, revision: _revision, ...rest } = options;
+  const {
+    adapter,
+    adapters,
+    revision: _revision,
+    adapted_base: base,
+    ...rest
+  } = options as LoadOptions & { adapted_base?: AdaptedBase };
   try {
     if (adapter && adapters) throw new InputError(`${where}: expected one of the options 'adapter' and 'adapters', found both`);
     const sources = adapter ? { [kDefault]: adapter } : ((adapters ?? {}) as Record<string, ModelSpecifier>);
@@ -202,7 +201,7 @@ export async function loadAdapters(where: string, engine: AdaptedEngine, options
     }
     const known = Object.entries(rest).filter(([key]) => key in kSourceRules && key !== 'progress_callback');
     for (const [name, source] of Object.entries(sources)) {
-      await load_adapter(engine, source, name, Object.fromEntries(known) as SourceOptions);
+      await load_adapter(engine, source, name, { ...Object.fromEntries(known), revision: base?.revision } as SourceOptions);
     }
   } catch (error) {
     engine.dispose();

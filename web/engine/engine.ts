@@ -16,6 +16,7 @@ import type { AbortSignalLike } from '../core/types.js';
 import type { AdaptedEngine, AdapterChange, Adapters, HeldAdapter } from './adapter_types.js';
 import type { LoadOptions, MemoryInfo, ModelInfo } from './types.js';
 import type { ModelSource } from '../source/source.js';
+import type { AdaptedBase } from '../source/adapted_base.js';
 import type { WeightsAt } from '../source/weights_at.js';
 import type { ModelSpecifier } from '../source/types.js';
 import { concat } from '../core/texts.js';
@@ -92,6 +93,8 @@ interface Wanted {
   idsOnly: boolean;
 }
 
+const adaptedOf = (options: LoadOptions) => (options as { adapted_base?: AdaptedBase | undefined }).adapted_base;
+
 /** Heads of transformers alone: Python reads no file of sentence-transformers for them, and a request for one that is not there would show. */
 const kOwnHeads: readonly LoadedHead[] = ['token', 'answer', 'masked_lm'];
 
@@ -129,7 +132,7 @@ export class Engine implements AnyEngine {
     adaptedHead = false,
     idsOnly = false,
   ): Promise<Engine> {
-    options = readOptions(where, options, { ...kLoadRules, weights_at: 'any' });
+    options = readOptions(where, options, { ...kLoadRules, weights_at: 'any', adapted_base: 'any' });
     throwIfAborted(options.signal ?? undefined);
     const generates = head === 'causal_lm' || head === 'seq2seq_lm';
     const { context_length } = options;
@@ -138,7 +141,9 @@ export class Engine implements AnyEngine {
     const gguf = openGguf(model, options);
     const given = gguf?.source ?? openModel(model as ModelSpecifier, options);
     const at = (options as { weights_at?: WeightsAt }).weights_at;
-    const source = at ? (await import('../source/weights_at.js')).weightsAt(given, at) : given;
+    const placed = at ? (await import('../source/weights_at.js')).weightsAt(given, at) : given;
+    const base = adaptedOf(options);
+    const source = base ? (await import('../source/adapted_base.js')).withTokenizerOf(placed, base, options) : placed;
     const wanted = {
       gguf,
       options: ownCopy({ ...options, dtype: dtypeOf(model, options.dtype) }),
@@ -156,7 +161,7 @@ export class Engine implements AnyEngine {
     const { gguf, options, head, generates, watch, wasm, adaptedHead, idsOnly } = wanted;
     const { context_length } = options;
     const retrieves = head === 'token_vectors' || head === 'sparse';
-    const isRare = retrieves || head === 'spans';
+    const isRare = retrieves || head === 'spans' || adaptedOf(options)?.full;
     const making = new Loading(options.threads ?? undefined, wasm ?? (isRare ? fullWasm() : undefined));
     let endHelpers = () => {};
     let streamed = false;
@@ -181,7 +186,8 @@ export class Engine implements AnyEngine {
       const precision = options.precision ?? 'exact';
       const own = options.dtype ?? (gguf ? (await import('../source/gguf_header.js')).ownDtype(files[0]![1]) : 'f32');
       const dtype = own === 'fp32' ? 'f32' : own;
-      const request = ownCopy({ precision, dtype, head, adapted_head: adaptedHead, ...(context_length && { context_length }) });
+      const more = { ...(context_length && { context_length }), ...adaptedOf(options)?.words };
+      const request = ownCopy({ precision, dtype, head, adapted_head: adaptedHead, ...more });
       const { weight_files } = await abortable(
         making.ask((handle) => handle.begin(files, request)),
         signal,

@@ -21,7 +21,17 @@ export async function loadEngine(
   const own = ownCopy(given);
   const theirs = typeof own === 'object' && own && !Array.isArray(own) && !areOwn(own);
   const named = theirs ? ownCopy((await import('./transformers_js.js')).toLoadOptions(where, own)) : own;
-  const options = readOptions(where, named, { ...kRules, ...(theirs && { weights_at: 'any' }) }) as LoadOptions;
+  const options = readOptions(where, named, { ...kRules, ...(theirs && { weights_at: 'any' }) });
+  return loadWith(where, model, options as LoadOptions, head, idsOnly);
+}
+
+async function loadWith(
+  where: string,
+  model: ModelSpecifier | undefined | null,
+  options: LoadOptions,
+  head: LoadedHead,
+  idsOnly: boolean,
+): Promise<AnyEngine> {
   const { numThreads: threads, proxy } = env.backends.onnx.wasm;
   const { worker = proxy, adapter, adapters, ...set } = options;
   const rest = { ...(threads && { threads }), ...set };
@@ -33,6 +43,10 @@ export async function loadEngine(
     if (adapts) await (await import('./adapters.js')).loadAdapters(where, engine, options);
     return engine;
   } catch (error) {
-    throw await import('./adapters.js').then((all) => all.hinted(error, model, rest)).catch(() => error);
+    const again = model && (await (await import('./adapter_base.js')).baseOf(error, model, rest, adapts));
+    if (!again) throw error;
+    return loadWith(where, again.model, { ...options, ...again.options }, head, idsOnly).catch((error: unknown) => {
+      throw again.withLine(error);
+    });
   }
 }

@@ -15,6 +15,7 @@ import { concat } from '../core/texts.js';
 import { sizeOf, type OnPiece, type Piece } from './task.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { LoadOptions, MemoryInfo, ModelInfo } from './types.js';
+import type { AdaptedBase } from '../source/adapted_base.js';
 import type { ModelSpecifier, ProgressInfo } from '../source/types.js';
 import { ownFiles } from '../host/own_files.js';
 import { compileWasm, fullWasm, wasmIsGiven, wasmIsInside } from '../host/wasm_loader.js';
@@ -128,6 +129,11 @@ function toCloneable(model: ModelSpecifier | undefined | null): ModelSpecifier {
   return base === undefined || base.startsWith('file:') ? model : new URL(model, base).href;
 }
 
+function toCloneableBase(options: LoadOptions): { adapted_base?: AdaptedBase } {
+  const { adapted_base: base } = options as { adapted_base?: AdaptedBase };
+  return base ? { adapted_base: { ...base, tokenizer: base.tokenizer && toCloneable(base.tokenizer) } } : {};
+}
+
 async function toWorkerEnv(where: string): Promise<Partial<typeof env>> {
   const { fetch, wasm, jinja: _jinja, ...rest } = env;
   if (fetch) throw new InputError(`${where}: option 'worker': env.fetch is a function of this thread, which a worker cannot call`);
@@ -193,7 +199,12 @@ export class RemoteEngine implements AnyEngine {
           head,
           adaptedHead,
           idsOnly,
-          options: { threads: count > 1 ? 1 : undefined, ...rest, dtype: dtypeOf(model, options.dtype) } as LoadOptions,
+          options: {
+            threads: count > 1 ? 1 : undefined,
+            ...rest,
+            ...toCloneableBase(rest),
+            dtype: dtypeOf(model, options.dtype),
+          } as LoadOptions,
           env: settings,
           progress: onProgress !== undefined,
         },

@@ -230,6 +230,9 @@ export interface SeamLoadOptions {
   context_length?: number;
   /** Adapters will have what the checkpoint lacks of the head. */
   adapted_head: boolean;
+  /** Whole matrices of an adapter, and their rows. */
+  adapted_names?: string[];
+  adapted_rows?: Int32Array;
 }
 
 export interface SeamGenerateOptions extends Omit<DecodingOptions, 'eos_token_id'> {
@@ -318,8 +321,8 @@ export interface SeamModel extends SeamTokenizer {
   make_room_for_helpers(count: number): Answer & Helpers;
   use_helpers(count: number): Answer;
   finish(): Answer;
-  /** sizes: rows, columns and rank of each tensor; values: those of all; see src/models/adapter.h. */
-  add_adapter(names: string[], tensors: { sizes: Int32Array; values: Float32Array }): Answer & { adapter: number };
+  /** sizes: rows, columns, rank and parts of each tensor; values: those of all; see src/models/adapter.h. */
+  add_adapter(names: string[], tensors: { sizes: Int32Array; values: Float32Array }): Answer & { adapter: number; labels: number };
   /** The adapter of the following calls; 0: none. */
   use_adapter(adapter: number): Answer;
   delete_adapter(adapter: number): Answer;

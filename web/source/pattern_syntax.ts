@@ -1,5 +1,6 @@
 // The syntax of Python's `re` that pattern.ts knows: characters, `.`, classes, `\d \w \s` and their opposites, groups, alternatives, repetitions (greedy and
-// lazy), `^ $ \A \Z \b \B`, lookahead and lookbehind. Not: references to groups, conditions, flags, atomic groups and possessive repetitions.
+// lazy), `^ $ \A \Z \b \B`, lookahead and lookbehind, the flags `(?i)`, `(?s)`, `(?m)` and `(?u)` at the beginning. Not: references to groups, conditions,
+// other flags, atomic groups and possessive repetitions.
 
 /** Whether a place between two characters is what is wanted. */
 export type Assertion = (text: readonly string[], at: number) => boolean;
@@ -27,6 +28,12 @@ function classOf(letter: string): ((character: string) => boolean) | undefined {
   return has && letter !== letter.toLowerCase() ? (character) => !has(character) : has;
 }
 
+const otherCase = (character: string) =>
+  character === character.toLowerCase() ? character.toUpperCase() : character.toLowerCase();
+const folded = (character: string) => character.toUpperCase().toLowerCase();
+/** What a set has with the flag `(?i)`: a character if it has one of its cases. */
+const inAnyCase = (has: (character: string) => boolean) => (each: string) => has(each) || has(otherCase(each)) || has(folded(each));
+
 const isAtWordEnd: Assertion = (text, at) => isWord(text[at - 1] ?? '') !== isWord(text[at] ?? '');
 const isAtEnd: Assertion = (text, at) => at === text.length || (at === text.length - 1 && text[at] === '\n');
 const kAssertions: Record<string, Assertion> = {
@@ -37,13 +44,23 @@ const kAssertions: Record<string, Assertion> = {
   '\\b': isAtWordEnd,
   '\\B': (text, at) => text.length > 0 && !isAtWordEnd(text, at),
 };
+/** With the flag `(?m)`. */
+const kOfLines: Record<string, Assertion> = {
+  '^': (text, at) => at === 0 || text[at - 1] === '\n',
+  $: (text, at) => at === text.length || text[at] === '\n',
+};
 
 /** refuse: throws the error of a pattern of which something else was expected. */
 export function parsePattern(source: string, refuse: (expected: string) => never): PatternNode {
   const text = Array.from(source);
   let at = 0;
   let groups = 0;
-  const other = () => refuse("a regular expression of Python's, without references to groups, flags, atomic groups and the like");
+  const other = () =>
+    refuse("a regular expression of Python's, without references to groups, atomic groups, flags other than i, s, m and the like");
+  const flags = /^\(\?([ismu]+)\)/.exec(source)?.[1] ?? '';
+  if (flags) at = flags.length + 3;
+  const assertions: Record<string, Assertion> = flags.includes('m') ? { ...kAssertions, ...kOfLines } : kAssertions;
+  const cased = (has: (character: string) => boolean) => (flags.includes('i') ? inAnyCase(has) : has);
   const take = (expected: string): boolean => {
     const found = text.slice(at, at + expected.length).join('') === expected;
     if (found) at += expected.length;
@@ -107,19 +124,19 @@ export function parsePattern(source: string, refuse: (expected: string) => never
     const character = text[at++] as string;
     if (character === '(') return group(depth);
     if (character === '[') return { kind: 'set', has: set() };
-    if (character === '.') return { kind: 'set', has: (each) => each !== '\n' };
+    if (character === '.') return { kind: 'set', has: (each) => each !== '\n' || flags.includes('s') };
     if ('*+?'.includes(character)) other();
     const place = character === '\\' ? `\\${text[at]}` : character;
-    if (Object.hasOwn(kAssertions, place)) {
+    if (Object.hasOwn(assertions, place)) {
       at += place.length - 1;
-      return { kind: 'at', assertion: kAssertions[place] as Assertion };
+      return { kind: 'at', assertion: assertions[place] as Assertion };
     }
-    if (character !== '\\') return { kind: 'set', has: (each) => each === character };
+    if (character !== '\\') return { kind: 'set', has: cased((each) => each === character) };
     const letter = text[at++];
     const has = classOf(letter ?? '');
     if (has) return { kind: 'set', has };
     const own = escaped(letter);
-    return { kind: 'set', has: (each) => each === own };
+    return { kind: 'set', has: cased((each) => each === own) };
   };
 
   const group = (depth: number): PatternNode => {
@@ -157,7 +174,8 @@ export function parsePattern(source: string, refuse: (expected: string) => never
       }
     }
     ++at;
-    return (each) => parts.some((has) => has(each)) !== negated;
+    const has = cased((each) => parts.some((part) => part(each)));
+    return (each) => has(each) !== negated;
   };
 
   const member = (): string | ((character: string) => boolean) => {

@@ -1,208 +1,19 @@
 // Adapters as PEFT saves them, read and written: adapter_config.json and adapter_model.safetensors. A tensor is named after the
 // module of the checkpoint that it changes.
-import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
+import { InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { readOptions } from '../core/options.js';
 import type { TensorBase } from '../core/tensor_base.js';
 import { readFields, readJson, type NamedBytes } from './model_files.js';
-import { Pattern, PatternLimit } from './pattern.js';
-import { isFloat, readSafetensors, toFloats, type StoredTensor } from './safetensors.js';
+import { checkConfig, isTarget, kAdapterConfig, kFields, tokensOf, type Json } from './peft_config.js';
+import { kKinds } from './peft_kinds.js';
+import { floatsOf, kAdapterWeights, kParts, shapeOf, whereOf, type AdapterTensor, type Tensors } from './peft_tensor.js';
+import { readSafetensors, type StoredTensor } from './safetensors.js';
 import { checkSealed, saveSealed } from './sealed.js';
 import { sha256Of } from './sha256.js';
 
-export const kAdapterConfig = 'adapter_config.json';
-export const kAdapterWeights = 'adapter_model.safetensors';
+export { kAdapterConfig, kAdapterWeights, type AdapterTensor };
 const kLabels = 'config.json';
 const kPrefix = 'base_model.model.';
-
-/** What an adapter has for one tensor of the checkpoint; see src/models/adapter.h. */
-export interface AdapterTensor {
-  name: string;
-  /** Of the tensor; 0 rows: a vector. */
-  rows: number;
-  columns: number;
-  /** 0: values are the whole tensor. */
-  rank: number;
-  values: Float32Array; // [rows, columns], or lora_A [rank, columns]
-  b?: Float32Array; // [rows, rank]: lora_B times alpha / r
-}
-
-type Json = Record<string, unknown>;
-
-/** PEFT 0.21's fields in its order, with the values that it writes for a plain LoRA. */
-const kFields = {
-  alora_invocation_tokens: null,
-  alpha_pattern: {},
-  arrow_config: null,
-  auto_mapping: null,
-  base_model_name_or_path: null,
-  bias: 'none',
-  corda_config: null,
-  ensure_weight_tying: false,
-  eva_config: null,
-  exclude_modules: null,
-  fan_in_fan_out: false,
-  inference_mode: true,
-  init_lora_weights: true,
-  kasa_config: null,
-  layer_replication: null,
-  layers_pattern: null,
-  layers_to_transform: null,
-  loftq_config: {},
-  lora_alpha: 8,
-  lora_bias: false,
-  lora_dropout: 0,
-  lora_ga_config: null,
-  megatron_config: null,
-  megatron_core: 'megatron.core',
-  modules_to_save: null,
-  monteclora_config: null,
-  peft_type: 'LORA',
-  peft_version: '0.21.2',
-  qalora_group_size: 16,
-  r: 8,
-  rank_pattern: {},
-  revision: null,
-  target_modules: null,
-  target_parameters: null,
-  task_type: null,
-  trainable_token_indices: null,
-  use_bdlora: null,
-  use_dora: false,
-  use_qalora: false,
-  use_rslora: false,
-  velora_config: null,
-};
-
-// Known fields that change the arithmetic. Of unknown ones, those that are named like them are refused too.
-const kRefused = ['alora_invocation_tokens', 'layer_replication', 'lora_bias', 'target_parameters', 'trainable_token_indices'];
-const kHarmless = /^(auto_mapping|(corda|eva|lora_ga|runtime)_config|use_rslora)$/;
-// Others change the base's weights too.
-const kInitialValues = [undefined, null, true, false, 'gaussian', 'eva', 'orthogonal'];
-
-const isOff = (value: unknown) =>
-  value === undefined || value === null || value === false || (typeof value === 'object' && Object.keys(value).length === 0);
-
-function wrong(field: string, expected: string, found: unknown): ModelFormatError {
-  return new ModelFormatError(`${kAdapterConfig}: ${field}: expected ${expected}, found ${describe(found)}`);
-}
-
-function checkConfig(config: Json): void {
-  const refuse = (field: string, expected: string) => {
-    throw new UnsupportedError(`${kAdapterConfig}: ${field}: expected ${expected}, found ${JSON.stringify(config[field])}`);
-  };
-  if (config['peft_type'] !== 'LORA') refuse('peft_type', "'LORA' (other kinds of adapters are not supported)");
-  for (const [field, value] of Object.entries(config)) {
-    const changes = kRefused.includes(field) || (/^use_|_config$/.test(field) && !kHarmless.test(field));
-    if (changes && !isOff(value)) refuse(field, 'no value (not supported)');
-  }
-  if (!kInitialValues.includes(config['init_lora_weights'] as string)) {
-    refuse('init_lora_weights', "true, false, 'gaussian', 'eva' or 'orthogonal' (others change the base's weights)");
-  }
-  const { bias } = config;
-  if (bias !== undefined && !['none', 'all', 'lora_only'].includes(bias as string)) {
-    throw wrong('bias', "'none', 'all' or 'lora_only'", bias);
-  }
-}
-
-/** What is made once of the fields of each configuration, for all modules. */
-const made = new WeakMap<Json, { patterns: Map<string, Pattern>; names: Map<string, Set<string>>; limit: PatternLimit }>();
-
-function madeOf(config: Json) {
-  const own = made.get(config) ?? { patterns: new Map(), names: new Map(), limit: new PatternLimit() };
-  made.set(config, own);
-  return own;
-}
-
-/** A regular expression of a field. */
-function patternOf(config: Json, field: string, source: string): Pattern {
-  const { patterns, limit } = madeOf(config);
-  const pattern = patterns.get(source) ?? new Pattern(source, `${kAdapterConfig}: ${field}`, limit);
-  patterns.set(source, pattern);
-  return pattern;
-}
-
-function strings(config: Json, field: string): readonly string[] {
-  const value = config[field] ?? [];
-  const list = Array.isArray(value) ? value : [value];
-  if (list.every((each) => typeof each === 'string')) return list as string[];
-  throw wrong(field, 'a string or a list of strings', value);
-}
-
-/** Whether a field, a list of modules or an expression, names a module. */
-function names(config: Json, field: string, module: string): boolean {
-  if (typeof config[field] === 'string') return patternOf(config, field, config[field] as string).isFullMatch(module);
-  const { names: sets } = madeOf(config);
-  const set = sets.get(field) ?? new Set(strings(config, field));
-  sets.set(field, set);
-  for (let rest = module; ; rest = rest.slice(rest.indexOf('.') + 1)) {
-    if (set.has(rest) || !rest.includes('.')) return set.has(rest);
-  }
-}
-
-/** PEFT's check_target_module_exists. */
-function isTarget(config: Json, module: string): boolean {
-  const { target_modules, layers_to_transform } = config;
-  if (names(config, 'exclude_modules', module)) return false;
-  if (isOff(target_modules) || target_modules === 'all-linear') return true;
-  if (!names(config, 'target_modules', module)) return false;
-  if (typeof target_modules === 'string' || isOff(layers_to_transform)) return true;
-  const layers = [layers_to_transform].flat();
-  if (layers.length === 0) return true;
-  const patterns = strings(config, 'layers_pattern');
-  const places = patterns.length > 0 ? patterns.map((each) => `.*\\.${each}\\.(\\d+)\\.`) : ['.*\\.[^.]*\\.(\\d+)\\.'];
-  const found = places
-    .map((place) => patternOf(config, 'layers_pattern', place).match(module))
-    .find((match) => match !== undefined);
-  return found !== undefined && layers.includes(Number(found.group));
-}
-
-/** The value of a pattern for a module, else the field's. */
-function numberFor(config: Json, module: string, field: 'r' | 'lora_alpha', patternField: string): number {
-  const pattern = (config[patternField] ?? {}) as Record<string, unknown>;
-  const key = Object.keys(pattern).find((each) => patternOf(config, patternField, `(?:.*\\.)?(?:${each})`).isFullMatch(module));
-  const value = key === undefined ? (config[field] ?? 8) : pattern[key];
-  const least = field === 'r' ? 1 : -Infinity;
-  if (typeof value === 'number' && Number.isFinite(value) && value >= least) return value;
-  throw wrong(key === undefined ? field : `${patternField}['${key}']`, 'a number', value);
-}
-
-function floatsOf(tensor: StoredTensor): Float32Array {
-  const where = `${kAdapterWeights}: tensor '${tensor.name}'`;
-  if (!isFloat(tensor.dtype)) throw new UnsupportedError(`${where}: expected F32, F16, BF16 or F64, found ${tensor.dtype}`);
-  const values = toFloats(tensor);
-  const bad = values.findIndex((value) => !Number.isFinite(value));
-  if (bad >= 0) throw new ModelFormatError(`${where}: expected finite numbers, found ${values[bad]} at index ${bad}`);
-  return values;
-}
-
-/** lora_A and lora_B of a module. */
-function pairOf(config: Json, module: string, a: StoredTensor, b: StoredTensor | undefined): AdapterTensor {
-  const where = `${kAdapterWeights}: tensor '${a.name}'`;
-  const [rank = 0, columns = 0] = a.shape;
-  const [rows = 0, rankOfB] = b?.shape ?? [];
-  if (!b || a.shape.length !== 2 || b.shape.length !== 2 || rank !== rankOfB) {
-    const found = `[${a.shape.join(', ')}] and ${b ? `[${b.shape.join(', ')}]` : 'no lora_B'}`;
-    throw new ModelFormatError(`${where}: expected lora_A [r, in] and lora_B [out, r], found ${found}`);
-  }
-  if (!isTarget(config, module)) {
-    throw new ModelFormatError(`${where}: expected a module that target_modules of ${kAdapterConfig} names, found another`);
-  }
-  const r = numberFor(config, module, 'r', 'rank_pattern');
-  if (r !== rank) throw new ModelFormatError(`${where}: expected rank ${r} as in ${kAdapterConfig}, found ${rank}`);
-  const scale = numberFor(config, module, 'lora_alpha', 'alpha_pattern') / (config['use_rslora'] === true ? Math.sqrt(r) : r);
-  return { name: `${module}.weight`, rows, columns, rank, values: floatsOf(a), b: floatsOf(b).map((value) => value * scale) };
-}
-
-function wholeOf(name: string, tensor: StoredTensor): AdapterTensor {
-  const { shape } = tensor;
-  const [rows, columns] = shape.length === 1 ? [0, shape[0]] : shape;
-  if (shape.length > 2 || rows === undefined || columns === undefined) {
-    throw new UnsupportedError(
-      `${kAdapterWeights}: tensor '${tensor.name}': expected a vector or a matrix, found [${shape.join(', ')}]`,
-    );
-  }
-  return { name, rows, columns, rank: 0, values: floatsOf(tensor) };
-}
 
 /** Fields of adapter_config.json that say where an adapter is from, which people fill in. */
 const kOrigin = ['base_model_name_or_path', 'revision', 'peft_version', 'task_type', 'auto_mapping', 'inference_mode'];
@@ -231,31 +42,81 @@ export async function checkAdapter(files: readonly NamedBytes[]): Promise<void> 
   }
 }
 
+function wholeOf(name: string, tensor: StoredTensor, parts = 0): AdapterTensor {
+  const { shape } = tensor;
+  const [rows, columns] = shape.length === 1 ? [0, shape[0]] : shape;
+  if (shape.length > 2 || rows === undefined || columns === undefined) {
+    throw new UnsupportedError(`${whereOf(tensor)}: expected a vector or a matrix, found ${shapeOf(tensor)}`);
+  }
+  return { name, rows, columns, rank: 0, parts: rows > 0 ? parts : 0, isWhole: rows > 0, values: [floatsOf(tensor)] };
+}
+
+/** Rows of a table, or of a linear layer, by the tokens that the configuration names. */
+function rowsOf(config: Json, module: string, tensor: StoredTensor): AdapterTensor {
+  const ids = tokensOf(config, module);
+  const [rows = 0, columns = 0] = tensor.shape;
+  if (!ids || tensor.shape.length !== 2 || rows !== ids.length) {
+    const expected = ids ? `[${ids.length}, width]` : `no rows of tokens, as ${kAdapterConfig} names none for this module`;
+    throw new ModelFormatError(`${whereOf(tensor)}: expected ${expected}, found ${shapeOf(tensor)}`);
+  }
+  const all = floatsOf(tensor);
+  const order = ids.map((_, i) => i).sort((i, j) => (ids[i] as number) - (ids[j] as number));
+  const values = new Float32Array(all.length);
+  order.forEach((from, to) => values.set(all.subarray(from * columns, (from + 1) * columns), to * columns));
+  const sorted = Float32Array.from(order, (i) => ids[i] as number);
+  return { name: `${module}.weight`, rows, columns, rank: 0, parts: kParts.rows, values: [values, sorted] };
+}
+
+/** Names of an adapter's own tensors: a module, and what they are to it. */
+const kOwn = /^(.*?)\.((?:lora_[A-Z]|lora_[a-z]|ranknum|hada_|lokr_|ia3_l|token_adapter\.|trainable_tokens_delta).*)$/;
+
+/** The tensors of a file, as changes of the checkpoint's. */
+function readTensors(config: Json, stored: readonly StoredTensor[]): AdapterTensor[] {
+  const all = new Map(
+    stored.map((tensor) => [tensor.name.startsWith(kPrefix) ? tensor.name.slice(kPrefix.length) : tensor.name, tensor]),
+  );
+  const modules = new Map<string, Tensors>();
+  const wholes: AdapterTensor[] = [];
+  for (const [name, tensor] of all) {
+    const [, module, part] = kOwn.exec(name) ?? [];
+    if (module !== undefined) {
+      const parts = modules.get(module) ?? new Map();
+      modules.set(module, parts.set(part as string, tensor));
+    } else {
+      // With bias 'all', PEFT saves a head's bias three times.
+      const own = name.replace('.base_layer.', '.').replace(/\.(modules_to_save|ln_tuning_layers)\./, '.');
+      const isBase = name.includes('.base_layer.');
+      if (!name.includes('.original_module.') && (own === name || !all.has(own)))
+        wholes.push(wholeOf(own, tensor, isBase ? kParts.base : 0));
+    }
+  }
+  // PEFT then adapts what is tied to embeddings too, whatever target_modules says.
+  const ties = config['ensure_weight_tying'] === true && [...modules.values()].some((parts) => parts.has('lora_embedding_A'));
+  const out = [...modules].flatMap(([module, parts]) => changesOf(config, module, parts, ties));
+  const isVector = ({ rows, parts }: AdapterTensor) => rows === 0 && parts === 0;
+  if (out.length + wholes.length > 0) return [...wholes.filter((each) => !isVector(each)), ...out, ...wholes.filter(isVector)];
+  throw new ModelFormatError(`${kAdapterWeights}: expected tensors of lora_A and lora_B, found none`);
+}
+
+function changesOf(config: Json, module: string, parts: Tensors, ties: boolean): AdapterTensor[] {
+  const [any] = [...parts.values()] as [StoredTensor];
+  const rows = parts.get('token_adapter.trainable_tokens_delta') ?? parts.get('trainable_tokens_delta');
+  const out = rows ? [rowsOf(config, module, rows)] : [];
+  const others = new Map([...parts].filter(([, tensor]) => tensor !== rows && !tensor.name.includes('.token_adapter.')));
+  if (others.size === 0) return out;
+  if (!ties && !isTarget(config, module)) {
+    throw new ModelFormatError(`${whereOf(any)}: expected a module that target_modules of ${kAdapterConfig} names, found another`);
+  }
+  const kind = kKinds[config['peft_type'] as string];
+  if (kind) return [kind(config, module, others), ...out];
+  throw new ModelFormatError(`${whereOf(any)}: expected a tensor of ${String(config['peft_type'])}, found one of another kind`);
+}
+
 /** The tensors of an adapter, from its two files. */
 export function readAdapter(files: readonly NamedBytes[]): AdapterTensor[] {
   const config = readFields(files, kAdapterConfig);
   checkConfig(config);
-  const stored = readSafetensors(files.find(([name]) => name === kAdapterWeights)?.[1] as Uint8Array, kAdapterWeights);
-  const all = new Map(
-    stored.map((tensor) => [tensor.name.startsWith(kPrefix) ? tensor.name.slice(kPrefix.length) : tensor.name, tensor]),
-  );
-  const out: AdapterTensor[] = [];
-  for (const [name, tensor] of all) {
-    const [, module, part] = /^(.*)\.(lora_[A-Z]\w*|lora_[a-z]\w*|ranknum)(\..*)?$/.exec(name) ?? [];
-    if (module === undefined) {
-      // With bias 'all', PEFT saves a head's bias three times.
-      const own = name.replace('.base_layer.', '.').replace('.modules_to_save.', '.');
-      if (!name.includes('.original_module.') && (own === name || !all.has(own))) out.push(wholeOf(own, tensor));
-    } else if (name === `${module}.lora_A.weight`) {
-      out.push(pairOf(config, module, tensor, all.get(`${module}.lora_B.weight`)));
-    } else if (name !== `${module}.lora_B.weight` || !all.has(`${module}.lora_A.weight`)) {
-      const what = `${kAdapterWeights}: tensor '${tensor.name}': expected lora_A and lora_B of a linear layer`;
-      if (part === 'lora_B') throw new ModelFormatError(`${what}, found no lora_A`);
-      throw new UnsupportedError(`${what}, found ${part}`);
-    }
-  }
-  if (out.length > 0) return out.sort((a, b) => Number(a.rows === 0) - Number(b.rows === 0)); // vectors last
-  throw new ModelFormatError(`${kAdapterWeights}: expected tensors of lora_A and lora_B, found none`);
+  return readTensors(config, readSafetensors(files.find(([name]) => name === kAdapterWeights)?.[1] as Uint8Array, kAdapterWeights));
 }
 
 /** PEFT's `LoraConfig`: the fields that an adapter may have. The others are written as PEFT writes them for a plain LoRA. */
@@ -274,6 +135,14 @@ export interface AdapterConfig {
   bias?: 'none' | 'all' | 'lora_only';
   /** `true`: multiplies by `lora_alpha / sqrt(r)` instead (arXiv 2312.03732). */
   use_rslora?: boolean;
+  /** DoRA (arXiv 2402.09353): each row of `W + s B A` has the length `lora_magnitude_vector`. */
+  use_dora?: boolean;
+  /** Whether `lora_B` has a bias, which is multiplied like it. */
+  lora_bias?: boolean;
+  /** Tokens whose rows are saved as `..token_adapter.trainable_tokens_delta`: of the embeddings, or by the name of the module. */
+  trainable_token_indices?: readonly number[] | Readonly<Record<string, readonly number[]>> | null;
+  /** Whether what was learned for tied embeddings is the head's too; both are saved. */
+  ensure_weight_tying?: boolean;
   /** Whether the base model stores weights as `[in, out]`, as GPT-2 does. */
   fan_in_fan_out?: boolean;
   /** Modules saved whole beside LoRA's matrices, such as the classification head. */
@@ -307,6 +176,7 @@ export interface AdapterLabels {
 const kSettable = [
   'r lora_alpha lora_dropout target_modules exclude_modules bias use_rslora fan_in_fan_out modules_to_save rank_pattern alpha_pattern',
   'layers_to_transform layers_pattern init_lora_weights task_type base_model_name_or_path revision',
+  'use_dora lora_bias trainable_token_indices ensure_weight_tying',
 ].flatMap((line) => line.split(' '));
 
 /**

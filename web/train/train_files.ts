@@ -18,6 +18,7 @@ export interface SeamTrainOptions {
   r?: number;
   lora_alpha?: number;
   use_rslora?: boolean;
+  use_dora?: boolean;
   lora_dropout?: number;
   bias?: string;
   target_modules?: string[];

@@ -105,6 +105,15 @@ interface Run {
   ofHead: HeadLoss | undefined;
 }
 
+/** The model that was loaded, as an adapter's base. */
+type Origin = Pick<AdapterConfig, 'base_model_name_or_path' | 'revision'>;
+
+/** By a hub id or a folder: files in memory, URLs and GGUF files are none to Python. */
+function originOf(model: ModelSpecifier | null, revision: string | null | undefined): Origin {
+  if (typeof model !== 'string' || /^[a-z]{2,}:|:[^/\\]+$|\.gguf$/i.test(model)) return {};
+  return { base_model_name_or_path: model, ...(revision && { revision }) };
+}
+
 /**
  * Fine-tunes a loaded model: its layers, low-rank additions to them (LoRA), or a head. `from_pretrained` loads, `fit` learns, `save` gives files
  * that Python's libraries read.
@@ -139,6 +148,7 @@ export class Trainer {
     private readonly settings: Settings,
     /** Whether the checkpoint has the head of the task. */
     private readonly hasHead: boolean,
+    private readonly origin: Origin,
   ) {}
 
   /**
@@ -170,17 +180,18 @@ export class Trainer {
         ? RemoteEngine.load(where, model, 1, load as LoadOptions, head, startTrainer)
         : Engine.load(where, model, load as LoadOptions, head, undefined, fullFiles);
     const language = kLanguageHeads[options.task];
-    if (language) return new Trainer(await start(language), settings as unknown as Settings, true);
+    const origin = originOf(model, options.revision);
+    if (language) return new Trainer(await start(language), settings as unknown as Settings, true, origin);
     const engine = await start('none');
     // Losses over vectors leave the checkpoint's head alone, so labels may be others than its own.
     const isOfVectors = typeof options.loss === 'string' && !kHeadLosses.has(options.loss);
     const own = kHeads[options.task as keyof typeof kHeads] as (typeof kHeads)[keyof typeof kHeads] | undefined;
     const { architectures } = readConfig(engine);
     if (!own || isOfVectors || !Array.isArray(architectures) || !architectures.some((name) => String(name).endsWith(own.suffix))) {
-      return new Trainer(engine, settings as unknown as Settings, false);
+      return new Trainer(engine, settings as unknown as Settings, false, origin);
     }
     engine.dispose();
-    return new Trainer(await start(own.head), settings as unknown as Settings, true);
+    return new Trainer(await start(own.head), settings as unknown as Settings, true, origin);
   }
 
   /** The classifier that `fit` made by SetFit's recipe. It uses this Trainer's model. */
@@ -496,10 +507,14 @@ export class Trainer {
     if (settings.label_smoothing_factor && loss !== 'CrossEntropyLoss') {
       throw new InputError(`${where}: option 'label_smoothing_factor': expected CrossEntropyLoss with it, found ${loss}`);
     }
+    if (settings.use_dora && settings.lora_dropout) {
+      throw new InputError(`${where}: option 'lora_dropout': expected 0 with use_dora, found ${settings.lora_dropout}`);
+    }
     const makesHead = isHead && !this.hasHead;
     const request: SeamTrainOptions = {
       ...pick(settings, [
         'use_rslora',
+        'use_dora',
         'lora_dropout',
         'bias',
         'last_layers',
@@ -556,7 +571,8 @@ export class Trainer {
 
   /** LoRA's matrices and a head as PEFT has them. */
   private adapterFiles(tensors: readonly SeamNamedTensor[]): Promise<Map<string, Uint8Array>> {
-    const { r = 8, lora_alpha = 2 * r, use_rslora = false, lora_dropout = 0, bias = 'none', task } = this.settings;
+    const { r = 8, lora_alpha = 2 * r, lora_dropout = 0, bias = 'none', task } = this.settings;
+    const { use_rslora = false, use_dora = false } = this.settings;
     const isHead = (name: string) => name.endsWith('.weight') && !/\.lora_[AB]\.weight$/.test(name); // others are biases
     const heads = tensors.filter(({ name }) => isHead(name)).map(({ name }) => name.split('.')[2] as string);
     const task_type = {
@@ -572,8 +588,9 @@ export class Trainer {
     return save_adapter(
       Object.fromEntries(tensors.map(({ name, dims, data }) => [name, new Tensor('float32', data, dims)])),
       {
-        ...{ r, lora_alpha, use_rslora, lora_dropout, bias, target_modules, modules_to_save, task_type },
+        ...{ r, lora_alpha, use_rslora, use_dora, lora_dropout, bias, target_modules, modules_to_save, task_type },
         ...(this.excluded.length > 0 && { exclude_modules: this.excluded }),
+        ...this.origin,
       } as AdapterConfig,
       { ...(id2label && { id2label }), ...(problem_type && { problem_type }) } as AdapterLabels,
     );

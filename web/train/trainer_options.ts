@@ -37,6 +37,7 @@ export const kTrainRules: Rules = {
   r: 'count',
   lora_alpha: '(0,Infinity)',
   use_rslora: 'boolean',
+  use_dora: 'boolean',
   lora_dropout: '[0,1)',
   bias: ['none', 'all', 'lora_only'],
   target_modules: 'any',

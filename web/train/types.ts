@@ -76,6 +76,8 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
   lora_alpha?: number;
   /** LoRA: multiplies by `lora_alpha / sqrt(r)` instead (arXiv 2312.03732). Default `false`. */
   use_rslora?: boolean;
+  /** LoRA: the length of each row of a weight is learned apart from its direction (DoRA, arXiv 2402.09353). Default `false`. */
+  use_dora?: boolean;
   /** LoRA: the share of what a matrix reads that its addition drops at random in each update, as in PEFT. Default 0. */
   lora_dropout?: number;
   /**

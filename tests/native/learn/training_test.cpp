@@ -97,28 +97,32 @@ TEST(Training, FollowsTorchsLosses) {
   });
 }
 
-TEST(Training, FollowsTorchsLossesByLora) {
-  Training training("bert-lora");
+class LoraTraining : public testing::TestWithParam<bool> {};
+
+TEST_P(LoraTraining, FollowsTorchsLosses) {
+  const bool use_dora = GetParam();
+  Training training(use_dora ? "bert-dora" : "bert-lora");
   const TransformerConfig& config = training.model.config();
   Generator generator(1);
   LoraSet lora;
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     for (const std::int64_t first : {std::int64_t{0}, config.query_width() + config.kv_width()}) {  // query and value
-      lora.add({training.model.layer_at(layer).qkv, first, config.query_width()}, {.r = 4, .lora_alpha = 6}, generator);
+      lora.add({training.model.layer_at(layer).qkv, first, config.query_width()}, {.r = 4, .lora_alpha = 6, .use_dora = use_dora},
+               generator);
     }
   }
   ASSERT_TRUE(lora.begin().ok());
-  std::vector<Floats> d, first, second;  // A and B of each matrix
+  std::vector<Floats> d, first, second;  // A, B and the magnitudes of each matrix
   for (LoraMatrix& matrix : lora.matrices()) {
     Floats start;
-    const JsonRef rows = training.json.root()["a"][d.size() / 2];
+    const JsonRef rows = training.json.root()["a"][d.size() / 3];
     for (std::size_t k = 0; k < rows.size(); ++k) Training::append(rows[k], start);
     const std::span<float> a = matrix.a();
     ASSERT_EQ(start.size(), a.size());
     const float bound = 1 / std::sqrt(static_cast<float>(config.hidden_size));
     EXPECT_TRUE(std::all_of(a.begin(), a.end(), [&](float x) { return std::abs(x) <= bound; }));
     std::copy(start.begin(), start.end(), a.begin());
-    for (const std::size_t size : {matrix.a().size(), matrix.b().size()}) d.emplace_back(size);
+    for (const std::size_t size : {matrix.a().size(), matrix.b().size(), matrix.magnitude().size()}) d.emplace_back(size);
   }
   const Floats before(training.model.weights_f32().begin(), training.model.weights_f32().end());
   first = second = d;
@@ -127,10 +131,11 @@ TEST(Training, FollowsTorchsLossesByLora) {
     lora.clear_gradients();
     const double loss = training.run({.embeddings = false, .layers = false}, {.lora = lora.factors()});
     std::vector<std::span<float>> all(d.begin(), d.end());
-    for (std::size_t i = 0; i < d.size() / 2; ++i) lora.read_gradients(i, d[2 * i], d[2 * i + 1]);
+    for (std::size_t i = 0; i < d.size() / 3; ++i) lora.read_gradients(i, d[3 * i], d[3 * i + 1], d[3 * i + 2]);
     clip_grad_norm(all, 1.0);
     for (std::size_t i = 0; i < d.size(); ++i) {
-      const std::span<float> parameter = i % 2 == 0 ? lora.matrices()[i / 2].a() : lora.matrices()[i / 2].b();
+      LoraMatrix& matrix = lora.matrices()[i / 3];
+      const std::span<float> parameter = i % 3 == 0 ? matrix.a() : i % 3 == 1 ? matrix.b() : matrix.magnitude();
       adam_step({.lr = 2e-2f, .decoupled = true}, number, parameter, d[i].data(), first[i].data(), second[i].data());
     }
     return loss;
@@ -138,6 +143,7 @@ TEST(Training, FollowsTorchsLossesByLora) {
   for (const LoraMatrix& matrix : lora.matrices()) matrix.unmerge();
   EXPECT_TRUE(std::equal(before.begin(), before.end(), training.model.weights_f32().begin()));
 }
+INSTANTIATE_TEST_SUITE_P(, LoraTraining, testing::Bool(), [](const auto& test) { return test.param ? "ByDora" : "ByLora"; });
 
 }  // namespace
 }  // namespace wattn

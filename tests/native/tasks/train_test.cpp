@@ -285,8 +285,8 @@ TEST(Trainer, AdaptersGiveAFreshModelTheResultsOfTheTrainedOne) {
       ASSERT_TRUE(trainer->update().ok());
     }
     AdapterTensors adapter;
-    std::vector<std::int32_t> sizes;
     std::vector<float> values;
+    const auto size = [](std::int64_t size) { return static_cast<std::int32_t>(size); };
     const std::vector<NamedTensor> tensors = trainer->adapter();
     const auto module_of = [](std::string name) {
       name = name.substr(std::string("base_model.model.").size());
@@ -300,17 +300,16 @@ TEST(Trainer, AdaptersGiveAFreshModelTheResultsOfTheTrainedOne) {
       if (const std::size_t at = name.find(".lora_A"); at != std::string::npos) {
         const NamedTensor &a = tensors[i], &b = tensors[++i];
         adapter.names.push_back(module_of(name.substr(0, at)) + ".weight");
-        for (const std::int64_t size : {b.shape[0], a.shape[1], a.shape[0]}) sizes.push_back(static_cast<std::int32_t>(size));
+        adapter.tensors.push_back({.rows = size(b.shape[0]), .columns = size(a.shape[1]), .rank = size(a.shape[0])});
         values.insert(values.end(), a.values.begin(), a.values.end());
         values.insert(values.end(), b.values.begin(), b.values.end());
       } else {
         adapter.names.push_back(module_of(name.substr(0, name.find(".base_layer"))) + ".bias");
-        for (const std::int32_t size : {0, static_cast<std::int32_t>(tensors[i].shape[0]), 0}) sizes.push_back(size);
+        adapter.tensors.push_back({.rows = 0, .columns = size(tensors[i].shape[0])});
         values.insert(values.end(), tensors[i].values.begin(), tensors[i].values.end());
       }
     }
-    adapter.sizes = sizes;
-    adapter.values = values.data();
+    adapter.values = values;
     const std::vector<float> before = test::run(fresh->transformer(), alone, batch);
     const auto number = fresh->add_adapter(std::move(adapter));
     ASSERT_TRUE(number.ok()) << number.error().message;

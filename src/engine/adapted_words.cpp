@@ -1,0 +1,17 @@
+// An adapter may have more words than its base model, whose embeddings it then has whole.
+#include "engine/model.h"
+
+namespace wattn {
+
+bool take_adapted_words(const LoadOptions& options, const Arch& arch, TransformerConfig& config) {
+  const std::string words = std::string(arch.names.word_embeddings) + ".weight";
+  bool found = false;
+  for (std::size_t i = 0; i < options.adapted_names.size(); ++i) {
+    if (canonical_weight_name(arch, options.adapted_names[i], false) != words) continue;
+    config.vocab_size = options.adapted_rows[i];
+    found = true;
+  }
+  return found;
+}
+
+}  // namespace wattn
