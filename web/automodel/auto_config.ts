@@ -1,5 +1,5 @@
 // AutoConfig: config.json alone, without a model's weights.
-import { readOptions } from '../core/options.js';
+import { readFamiliar } from '../core/options.js';
 import { readJson, readRequired } from '../source/model_files.js';
 import { loadFrom } from '../source/load_from.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
@@ -15,7 +15,7 @@ export const AutoConfig = {
    * @throws ModelFormatError without a config.json; NetworkError, as every load.
    */
   async from_pretrained(model?: ModelSpecifier | null, options?: SourceOptions): Promise<Record<string, any>> {
-    options = readOptions('AutoConfig.from_pretrained', options, kSourceRules);
+    options = await readFamiliar('AutoConfig.from_pretrained', options, kSourceRules);
     const source = openModel(model as ModelSpecifier, options ?? {});
     return loadFrom(source, options ?? {}, async (from, progress, signal) => {
       const file = await readRequired(from, 'config.json', progress, signal);

@@ -1,5 +1,6 @@
 // model.generate(): rows of ids go on, as in transformers.js.
 import { UnsupportedError } from '../core/errors.js';
+import { again } from '../core/habits.js';
 import { readOptions, type Rules } from '../core/options.js';
 import { Tensor } from '../core/tensor.js';
 import type { AnyEngine } from '../engine/engine.js';
@@ -41,7 +42,11 @@ const kMissing: Record<string, string> = {
   begin_suppress_tokens: 'no option replaces it',
 };
 
-export async function generate(engine: AnyEngine, given: ModelGenerateOptions): Promise<Tensor | GeneratedIds> {
+/** `generate`, once more in wattn's words where it refuses options that are written out of habit. */
+export const generateFamiliar = (engine: AnyEngine, given: ModelGenerateOptions): Promise<Tensor | GeneratedIds> =>
+  generate(engine, given).catch((error) => generate(engine, again('generate', 'generate', given, error)));
+
+async function generate(engine: AnyEngine, given: ModelGenerateOptions): Promise<Tensor | GeneratedIds> {
   const { generation_config, ...own } = (given ?? {}) as ModelGenerateOptions & Record<string, unknown>;
   const { inputs, input_ids, attention_mask, token_type_ids, ...rest } = own;
   const config = Object.entries(generation_config ?? {}).filter(

@@ -108,7 +108,7 @@ async function loadModel<M = Model>(
 const withGenerate = <M extends object>(engine: AnyEngine, model: M) =>
   Object.assign(model, {
     generation_config: { ...readJson(engine.files, 'generation_config.json') },
-    generate: async (options: ModelGenerateOptions) => (await import('./generate.js')).generate(engine, options),
+    generate: async (options: ModelGenerateOptions) => (await import('./generate.js')).generateFamiliar(engine, options),
   });
 
 // Objects, not the results of a call: a bundler leaves out those that a page does not name.

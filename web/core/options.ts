@@ -56,16 +56,22 @@ function distance(a: string, b: string): number {
   return row.at(-1)!;
 }
 
-/**
- * The error for an unknown option: names it, suggests the nearest known one (at most a third of the name differs) and lists all. The
- * same text as src/nn/options.cpp.
- */
-export function unknownOption(where: string, name: string, known: readonly string[]): InputError {
+/** The known name that was probably meant: at most a third of the given one differs. */
+export function nearestOf(name: string, known: readonly string[]): string | undefined {
   const edits = known.map((each) => distance(name, each));
   const least = Math.min(...edits);
-  const nearest = 3 * least <= name.length ? `; did you mean '${known[edits.indexOf(least)]}'?` : ';';
-  const list = known.length > 0 ? `known options: ${known.join(', ')}` : 'it takes no options';
-  return new InputError(`${where}: unknown option '${name}'${nearest} ${list}`);
+  return 3 * least <= name.length ? known[edits.indexOf(least)] : undefined;
+}
+
+/**
+ * The error for an unknown option: names it, suggests the nearest known one (at most a third of the name differs) and lists all. more: what else is known. The
+ * same text as src/nn/options.cpp.
+ */
+export function unknownOption(where: string, name: string, known: readonly string[], more = ''): InputError {
+  const nearest = nearestOf(name, known);
+  const hint = nearest === undefined ? ';' : `; did you mean '${nearest}'?`;
+  const list = known.length > 0 ? `known options: ${[...known, more].filter(Boolean).join(', ')}` : 'it takes no options';
+  return new InputError(`${where}: unknown option '${name}'${hint} ${list}`);
 }
 
 /** A copy of an object's own properties, each read once, without a prototype. Lists and what is no object stay as they are. */
@@ -90,4 +96,13 @@ export function readOptions<T>(where: string, options: T, rules: Rules | readonl
     if (wanted !== undefined) throw new InputError(`${where}: option '${key}': expected ${wanted}, found ${describe(value)}`);
   }
   return own;
+}
+
+/** readOptions for what loads only a model's small files, which takes the options of loading the model, too: programs pass the same ones to both. */
+export async function readFamiliar<T>(where: string, options: T, rules: Rules): Promise<NonNullable<T>> {
+  try {
+    return readOptions(where, options, rules);
+  } catch (error) {
+    return readOptions(where, (await import('./habits.js')).again('load_files', where, options, error), rules);
+  }
 }

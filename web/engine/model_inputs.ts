@@ -129,5 +129,10 @@ export function toHeadMask(
 }
 
 /** @internal A model around a call: what AutoModel.. returns. */
-export const asModel = <F extends object>(engine: AnyEngine, call: F) =>
-  asLoaded(engine, call, { config: { ...readJson(engine.files, 'config.json') } });
+export function asModel<I, O, R>(engine: AnyEngine, call: (inputs: I, options?: O) => Promise<R>) {
+  const familiar = (inputs: I, options?: O): Promise<R> =>
+    call(inputs, options).catch(async (error) =>
+      call(inputs, (await import('../core/habits.js')).again('model', 'model', options, error) as O),
+    );
+  return asLoaded(engine, familiar, { config: { ...readJson(engine.files, 'config.json') } });
+}

@@ -1,5 +1,7 @@
 // Options for loading under the names of transformers.js. Loaded with the first call that has one.
 import { describe, InputError } from '../core/errors.js';
+import { inOwnWords } from '../core/habits.js';
+import { nearestOf } from '../core/options.js';
 import { warnOnce } from '../core/warn.js';
 import { isInside } from '../source/inside.js';
 import type { WeightsAt } from '../source/weights_at.js';
@@ -22,10 +24,10 @@ const kDtypes: Record<string, Dtype | undefined> = {
 /** From the most exact. */
 const kOrder: readonly unknown[] = ['f32', 'f16', 'q16', 'q8', 'q4'];
 
-/** Options that nothing here corresponds to. */
-const kWithoutMeaning = ['session_options', 'use_external_data_format', 'trust_remote_code', 'attn_implementation'];
 /** Devices that are a CPU, and no choice. */
 const kHere = ['wasm', 'cpu', 'auto'];
+/** The others that transformers.js and PyTorch name. */
+const kDevices = ['gpu', 'webgpu', 'cuda', 'dml', 'coreml', 'mps', 'webnn', 'webnn-npu', 'webnn-gpu', 'webnn-cpu'];
 
 /** One that neither library has is returned as it is: the caller's check refuses it. */
 function dtypeOf(given: unknown): unknown {
@@ -38,12 +40,18 @@ function dtypeOf(given: unknown): unknown {
 
 /** The options under wattn's names. Names that are unknown to both are left, for the caller to refuse. */
 export function toLoadOptions(where: string, given: object): LoadOptions {
-  const { quantized, dtype, device, subfolder, model_file_name, config, ...rest } = given as Record<string, unknown>;
-  const unused = kWithoutMeaning.filter((name) => rest[name] !== undefined && rest[name] !== null);
-  for (const name of kWithoutMeaning) delete rest[name];
-  if (unused.length > 0) warnOnce(`${where}: no effect here: ${unused.join(', ')}`);
+  const { quantized, dtype, device, subfolder, model_file_name, config, ...rest } = (inOwnWords('load', where, given) ??
+    given) as Record<string, unknown>;
   const devices = typeof device === 'object' && device !== null ? Object.values(device) : [device ?? 'auto'];
   const others = devices.filter((each) => !kHere.includes(each as string));
+  const unknown = others.find((each) => !kDevices.includes(String(each).replace(/:\d+$/, '')));
+  if (unknown !== undefined) {
+    const nearest = nearestOf(String(unknown), [...kHere, ...kDevices]);
+    const hint = nearest === undefined ? '' : `; did you mean '${nearest}'?`;
+    throw new InputError(
+      `${where}: option 'device': expected one of '${[...kHere, ...kDevices].join("', '")}', found ${describe(unknown)}${hint}`,
+    );
+  }
   if (others.length > 0) warnOnce(`${where}: device '${others.join("', '")}': wattn runs on the CPU, in WebAssembly`);
   const chosen = dtypeOf(dtype ?? (quantized === true ? 'int8' : quantized === false ? 'fp32' : undefined));
   const asked = dtype !== undefined && dtype !== null ? dtype : quantized === true ? 'quantized' : undefined;

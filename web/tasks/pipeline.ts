@@ -4,6 +4,7 @@ import { asLoaded } from '../engine/loaded.js';
 import { loadEngine } from '../engine/load_engine.js';
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { env } from '../core/env.js';
+import type { HabitualCall } from '../core/habits.js';
 import { withFacts } from '../core/facts.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import { kPrecisions } from '../core/precisions.js';
@@ -190,14 +191,26 @@ async function withTokenizer<Pipe extends object>(engine: AnyEngine, pipe: Pipe)
   });
 }
 
+/** call, which is asked again in wattn's words where it refuses options that are written out of habit. */
+const familiar =
+  <A extends unknown[], R>(task: HabitualCall, call: (...args: A) => R | Promise<R>) =>
+  async (...args: A): Promise<R> => {
+    try {
+      return await call(...args);
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      return call(...(await import('../core/habits.js')).argumentsAgain(task, args, error));
+    }
+  };
+
 async function featureExtraction(engine: AnyEngine): Promise<FeatureExtractionPipeline> {
   const theirs = { pooling: 'none', normalize: false } as const;
-  const pipe = (texts: string | readonly string[], options?: EmbedOptions) =>
-    embed(engine, texts, env.compat ? { ...theirs, ...options } : options);
-  Object.assign(await withTokenizer(engine, pipe), {
-    encode_query: (texts: unknown, options?: EmbedOptions | null) => embedAs(engine, 'query', texts, options),
-    encode_document: (texts: unknown, options?: EmbedOptions | null) => embedAs(engine, 'document', texts, options),
-  });
+  const pipe = familiar('feature-extraction', (texts: unknown, options?: EmbedOptions) =>
+    embed(engine, texts, env.compat ? { ...theirs, ...options } : options),
+  );
+  const as = (role: Role) =>
+    familiar('feature-extraction', (texts: unknown, options?: EmbedOptions | null) => embedAs(engine, role, texts, options));
+  Object.assign(await withTokenizer(engine, pipe), { encode_query: as('query'), encode_document: as('document') });
   return asLoaded(engine, pipe, { task: 'feature-extraction' }) as unknown as FeatureExtractionPipeline;
 }
 
@@ -216,12 +229,14 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
     if (error instanceof UnsupportedError || error instanceof ModelFormatError) error.message += hint;
     throw error;
   });
+  const own = call && familiar(name as HabitualCall, call);
+  const ready = familiar(name as HabitualCall, (...args: unknown[]) => prepare(args, engine));
   const pipe = async (...args: unknown[]) => {
-    if (call) return call(...args);
+    if (own) return own(...args);
     const active = engine.adapters?.active; // when the call begins
-    const { items, options: prepared, signal, onPiece, stopped, finish } = await prepare(args, engine);
-    const own = ownCopy(prepared);
-    const results = engine.run(task, items, { ...own, adapter: own.adapter ?? active }, signal, onPiece);
+    const { items, options: prepared, signal, onPiece, stopped, finish } = await ready(...args);
+    const set = ownCopy(prepared);
+    const results = engine.run(task, items, { ...set, adapter: set.adapter ?? active }, signal, onPiece);
     return finish(await (stopped ? results.catch(stopped) : results));
   };
   return asLoaded(engine, await withTokenizer(engine, pipe), { task: name, ...extend?.(pipe) });

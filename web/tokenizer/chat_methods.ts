@@ -1,9 +1,10 @@
 // A tokenizer's members for chats.
 import { env } from '../core/env.js';
 import { describe, InputError } from '../core/errors.js';
-import { readOptions, type Rules } from '../core/options.js';
+import { inOwnWords } from '../core/habits.js';
+import { ownCopy, readOptions, unknownOption, type Rules } from '../core/options.js';
 import type { NamedBytes } from '../source/model_files.js';
-import { chooseTemplate, contextOf, kChatRules, renderChat, type ChatContext } from './chat_template.js';
+import { chooseTemplate, contextOf, kChatRules, renderChat, variablesOf, type ChatContext } from './chat_template.js';
 import type { NamedTokens } from './config.js';
 import type { ApplyChatTemplateOptions, Chat, ChatTemplates, TokenizeOptions } from './types.js';
 
@@ -18,6 +19,23 @@ const kRules: Rules = {
   max_length: 'count',
   tokenizer_kwargs: 'any',
 };
+
+/**
+ * Options of the call, and variables of the template under other names. A name that the template never reads is an unknown option, but not with
+ * env.compat, as transformers.js takes any.
+ */
+function readChatOptions(given: ApplyChatTemplateOptions, template: (given: ApplyChatTemplateOptions) => string) {
+  const others = Object.keys(given).filter((name) => !Object.hasOwn(kRules, name));
+  const known = Object.keys(kRules);
+  if (others.length > 0 && !env.compat) {
+    const read = variablesOf(template(given));
+    const unread = others.find((name) => !read.has(name));
+    if (unread !== undefined)
+      throw unknownOption('apply_chat_template', unread, known, 'and the variables that the template reads');
+  }
+  const rules = { ...kRules, ...Object.fromEntries(others.map((name) => [name, 'any' as const])) };
+  return env.compat ? given : (readOptions('apply_chat_template', given, rules) as ApplyChatTemplateOptions);
+}
 
 /** special: the tokenizer's tokens; call: the tokenizer itself. */
 export function chatMethods(
@@ -47,7 +65,8 @@ export function chatMethods(
       },
       /** The text of a chat, or what it is tokenized to. */
       apply_chat_template(chat: Chat, options?: ApplyChatTemplateOptions | null) {
-        if (!env.compat) options = readOptions('apply_chat_template', options, kRules);
+        const own = inOwnWords('chat', 'apply_chat_template', options) ?? ownCopy(options ?? {});
+        options = readChatOptions(own, (given) => chooseTemplate(templates(), given.chat_template, given.tools));
         const { tokenizer_kwargs, tokenize, return_dict = env.compat, ...more } = options ?? {};
         const { padding, truncation, max_length, return_tensor = return_dict, ...rest } = more;
         const variables = Object.entries(rest).filter(([name]) => !Object.hasOwn(kChatRules, name));

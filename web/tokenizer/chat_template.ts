@@ -78,6 +78,13 @@ export function chooseTemplate(own: ChatTemplates | null, given: string | null |
   );
 }
 
+/** The names that a template reads: those in its tags, without strings, comments and members (`message.role`). */
+export function variablesOf(template: string): Set<string> {
+  const tags = template.replace(/\{#[^]*?#\}/g, '').match(/\{\{[^]*?\}\}|\{%[^]*?%\}/g) ?? [];
+  const code = tags.join('\n').replace(/'(?:\\[^]|[^'\\])*'|"(?:\\[^]|[^"\\])*"/g, ' ');
+  return new Set(code.match(/(?<!\.\s*)(?<!\w)[A-Za-z_]\w*/g) ?? []);
+}
+
 export function checkChat(where: string, chat: unknown): asserts chat is Chat {
   if (!Array.isArray(chat) || chat.length === 0) {
     throw new InputError(`${where}: expected a list of messages, found ${describe(chat)}`);

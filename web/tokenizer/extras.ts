@@ -1,4 +1,5 @@
 // What is loaded beside a tokenizer, because it is seldom used and yet answers at once.
+export { again } from '../core/habits.js';
 export { chatMethods } from './chat_methods.js';
 export { cutText } from './chunk.js';
 export { toCodePoints } from './code_points.js';

@@ -2,6 +2,7 @@
 import { disposable } from '../core/disposable.js';
 import { env } from '../core/env.js';
 import { describe, InputError } from '../core/errors.js';
+import type { HabitualCall } from '../core/habits.js';
 import { readFields, type NamedBytes } from '../source/model_files.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import type { Answer, EncodeAnswer, SeamTokenizer, TokenizerFacts } from '../host/seam.js';
@@ -250,10 +251,20 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     throw new InputError(`tokenizer: option 'padding': this tokenizer has no padding token (looked for ${names.join(' and ')})`);
   };
 
+  /** What use makes of the options: of those in wattn's words, if it refuses them. */
+  const familiar = <O, R>(name: HabitualCall, given: O, use: (options: O) => R): R => {
+    try {
+      return use(given);
+    } catch (error) {
+      return use(extras.again(name, name, given, error));
+    }
+  };
+
   const call = (texts: string | readonly string[], given?: TokenizeOptions | null) => {
-    given = readOptions('tokenizer', given, kTokenizeRules);
-    const options: TokenizeOptions = given;
-    const wanted = toWanted(texts, options, config, model_max_length, arraysFor(options, config));
+    const [options, wanted] = familiar('tokenizer', given, (given) => {
+      const options = readOptions('tokenizer', given, kTokenizeRules) as TokenizeOptions;
+      return [options, toWanted(texts, options, config, model_max_length, arraysFor(options, config))] as const;
+    });
     const answer = run(wanted);
     const pad = wanted.padTo === undefined ? 0 : padId();
     const flat = typeof texts === 'string' && !options.return_overflowing_tokens;
@@ -276,9 +287,12 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     options: EncodeOptions | null | undefined,
     return_tokens: boolean,
   ): EncodeAnswer => {
-    options = readOptions(name, options, kEncodeRules);
-    if (typeof text !== 'string') throw new InputError(`${name}: expected a string, found ${describe(text)}`);
-    return run(toWanted(text, options, config, model_max_length, 0, return_tokens));
+    const wanted = familiar('encode', options, (given) => {
+      const own = readOptions(name, given, kEncodeRules);
+      if (typeof text !== 'string') throw new InputError(`${name}: expected a string, found ${describe(text)}`);
+      return toWanted(text, own, config, model_max_length, 0, return_tokens);
+    });
+    return run(wanted);
   };
   const encode = (text: string, options?: EncodeOptions | null): number[] => toList(encodeOne('encode', text, options, false).ids);
 

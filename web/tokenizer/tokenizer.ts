@@ -1,7 +1,7 @@
 // Loads tokenizers alone, without a model.
 import { abortable, throwIfAborted } from '../core/signal.js';
 import { UnsupportedError } from '../core/errors.js';
-import { ownCopy, readOptions } from '../core/options.js';
+import { ownCopy, readFamiliar } from '../core/options.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { openGguf, openOne, readGgufMetadata } from '../source/gguf_file.js';
 import { loadFrom } from '../source/load_from.js';
@@ -84,7 +84,7 @@ export const AutoTokenizer = {
    * default: the bundled model.
    */
   async from_pretrained(model?: ModelSpecifier | null, options?: SourceOptions): Promise<Tokenizer> {
-    options = readOptions('AutoTokenizer.from_pretrained', options, kSourceRules);
+    options = await readFamiliar('AutoTokenizer.from_pretrained', options, kSourceRules);
     throwIfAborted(options?.signal ?? undefined);
     const gguf = openGguf(model, options ?? {});
     const ranks = model && !gguf ? openOne(model, options ?? {}, '.tiktoken') : undefined;
