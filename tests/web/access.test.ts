@@ -331,8 +331,8 @@ describe('a repository that holds only ONNX', () => {
   };
 
   it('is answered with its original and the line to write', async () => {
-    const line = (where: string) =>
-      `${found}; load its original (${where}): pipeline(.., 'org/tiny'), or set env.resolveOriginal = true`;
+    env.resolveOriginal = false;
+    const line = (where: string) => `${found}; load its original (${where}): pipeline(.., 'org/tiny')`;
     for (const text of [
       'base_model: org/tiny',
       'base_model: "org/tiny"\r',
@@ -358,6 +358,8 @@ describe('a repository that holds only ONNX', () => {
       expect(await said(onnx({ 'config.json': edited('config.json', { _name_or_path: path }) }))).toBe(unnamed);
     }
     await expectError(packModel('Xenova/tiny'), 'ModelFormatError', /found only ONNX/);
+    env.resolveOriginal = true; // neither a name in config.json nor a card of what is no repository is followed
+    expect(await said(onnx(named))).toBe(config);
     await expectError(
       load(onnx(head('base_model: org/tiny'))),
       'ModelFormatError',
@@ -368,9 +370,11 @@ describe('a repository that holds only ONNX', () => {
     );
   });
 
-  it('is replaced by its original on request, which is said', async () => {
+  it('is replaced by its original, which is said', async () => {
     hub.repositories['Xenova/tiny'] = onnx(head('base_model: org/tiny'));
-    env.resolveOriginal = true;
+    const { warn } = console;
+    const warnings: string[] = [];
+    console.warn = (text) => void warnings.push(text);
     for (const worker of [false, true]) {
       const events: ProgressInfo[] = [];
       const options = { worker, revision: 'main', progress_callback: (info: ProgressInfo) => events.push(info) };
@@ -380,7 +384,31 @@ describe('a repository that holds only ONNX', () => {
       ]);
       expect(events.at(-1)).toMatchObject({ status: 'ready', name: 'org/tiny', model: 'org/tiny' });
     }
+    const embed = await load('Xenova/tiny');
+    expect([embed.info().original, (await load('org/tiny')).info().original]).toEqual(['org/tiny', undefined]);
+    console.warn = warn;
+    expect(warnings).toEqual([
+      "wattn: 'Xenova/tiny' holds only ONNX: its original 'org/tiny' is loaded (env.resolveOriginal = false: an error instead)",
+    ]);
     expect(Buffer.from(await packModel('Xenova/tiny')).equals(Buffer.from(await packModel(tiny)))).toBe(true);
+    await expectError(
+      load('Xenova/tiny', { revision: 'v1' }),
+      'ModelFormatError',
+      /pipeline\(\.\., 'org\/tiny'\)\. It is not loaded by itself, because the option 'revision' \('v1'\) names one of 'Xenova\/tiny'/,
+    );
+    // What a card names may be the model that this one was trained from.
+    for (const [name, value] of [
+      ['architectures', ['BertForTokenClassification']],
+      ['vocab_size', 7],
+      ['hidden_size', 5],
+    ] as const) {
+      hub.repositories['Xenova/tiny'] = onnx({
+        ...head('base_model: org/tiny'),
+        'config.json': edited('config.json', { [name]: value }),
+      });
+      await cache.delete();
+      await expectError(load('Xenova/tiny'), 'ModelFormatError', new RegExp(`because config.json differs in '${name}'`));
+    }
     // Once only: an original that is no better is an error.
     hub.repositories['Xenova/tiny'] = onnx(head('base_model: Xenova/other'));
     hub.repositories['Xenova/other'] = onnx(head('base_model: Xenova/tiny'));

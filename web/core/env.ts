@@ -7,7 +7,7 @@ declare const __WATTN_VERSION__: string; // of package.json
 export const env: Env = (shared.env ??= {
   remoteHost: 'https://huggingface.co',
   remotePathTemplate: '{model}/resolve/{revision}/',
-  resolveOriginal: false,
+  resolveOriginal: true,
   allowRemoteModels: true,
   fetch: undefined,
   useCache: true,

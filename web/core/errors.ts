@@ -55,8 +55,9 @@ export class ModelFormatError extends WattnError {
  * A valid request or file that wattn, or this JavaScript engine, does not support.
  *
  * @example
+ * const embed = await pipeline('feature-extraction', undefined, { worker: true });
  * try {
- *   await pipeline('text-ranking'); // the model in the package is no cross-encoder
+ *   embed.tokenizer; // is in the worker
  * } catch (error) {
  *   error instanceof UnsupportedError; // => true
  * }

@@ -82,8 +82,8 @@ export interface Env {
   /** The path of a hub id on that host. Default `'{model}/resolve/{revision}/'`. */
   remotePathTemplate: string;
   /**
-   * `true`: a repository that holds only ONNX (as made for transformers.js) is replaced by the one that it was made from, if it names that; a progress
-   * event `'original'` says so. Default `false`: an error names the original.
+   * `true` (default): a repository that holds only ONNX (as made for transformers.js) is replaced by the original that its card names, at its newest
+   * revision; a warning, a progress event `'original'` and `info().original` say so. `false`: an error names the original.
    */
   resolveOriginal: boolean;
   /** `false` acts like `local_files_only: true` everywhere. Default `true`. */
@@ -101,7 +101,7 @@ export interface Env {
   wasm: WasmOverride;
   /**
    * `true`: where wattn and transformers.js differ by choice, as there: `feature-extraction` without the option `pooling` gives a vector for each token, not
-   * normalised; a tokenizer's tensors are int64; ids of repositories with only ONNX load their originals, as with `resolveOriginal`. Default `false`.
+   * normalised; a tokenizer's tensors are int64. Default `false`.
    *
    *     import { env, pipeline } from 'wattn';
    *     env.compat = true;

@@ -229,6 +229,7 @@ export class Engine implements AnyEngine {
         ...(tasks && { tasks }),
         dtype,
         ...(asked && { dtype_asked: asked }),
+        ...(source.replaces && { original: source.name }),
         precision,
         wasm: compiled.kind,
         threads: 1,

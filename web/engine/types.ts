@@ -111,6 +111,8 @@ export interface ModelInfo extends ModelFacts {
   dtype: Dtype;
   /** The requested data type, if it was one of transformers.js's for which `dtype` is the nearest. */
   dtype_asked?: string;
+  /** The repository that was loaded, if the one that was named holds only ONNX: see `Env.resolveOriginal`. */
+  original?: string;
   /** `'exact'`: the same bits on every engine. `'fast'`: the engine's fused multiply-add may be used. */
   precision: 'exact' | 'fast';
   /** The WebAssembly in use; `'given'`: the one in `env.wasm`. */
@@ -178,6 +180,18 @@ export interface LoadedPipeline extends Loaded {
    * embed.tokenizer.encode('How many tokens is this?').length; // => 9
    */
   readonly tokenizer: Tokenizer;
+  /** What the model's files say of it. `pipe.model.config.id2label` has the names of labels. */
+  readonly model: PipelineModel;
+}
+
+/** The member `model` of a pipeline. */
+export interface PipelineModel {
+  /** The contents of config.json. */
+  readonly config: Readonly<Record<string, any>>;
+  /** The contents of generation_config.json; `{}` if there is none. */
+  readonly generation_config: Readonly<Record<string, any>>;
+  /** `dispose()` of the pipeline. */
+  dispose(): Promise<void>;
 }
 
 /** Rows of ids, or of 0 and 1, all of one length. */

@@ -1,28 +1,25 @@
 // One load from a source: its progress, the scope of its requests, and what the source learns of its end.
-import { plainCallback } from '../core/callback.js';
 import { env } from '../core/env.js';
 import { WattnError } from '../core/errors.js';
 import { TaskScope } from '../core/signal.js';
 import { Progress } from './model_files.js';
-import { isHubId, openModel } from './model_source.js';
+import { isHubId } from './model_source.js';
 import { platform } from './platform.js';
 import type { ModelSource } from './source.js';
 import type { SourceOptions } from './types.js';
 
 /**
  * Runs `load`, then tells the source whether its files were accepted. If the loader refuses files that came from the cache, they are requested
- * once more and `load` runs a second time. A model without weights is replaced by its original if `env.resolveOriginal` says so: then `load` runs with
- * another source. The signal fires with the caller's signal and at the end of each run.
+ * once more and `load` runs a second time. A repository that holds only ONNX is replaced by its original: then `load` runs with another source. The signal fires with the caller's signal and at the end of each run.
  */
 export async function loadFrom<T>(source: ModelSource, options: SourceOptions, load: Load<T>): Promise<T> {
   try {
     return await loadOnce(source, options, load);
   } catch (error) {
     const { original } = error as { original?: string }; // of original.ts
-    if (!(env.resolveOriginal || env.compat) || !original) throw error;
-    plainCallback(options.progress_callback)({ status: 'original', name: source.name, original });
-    const { revision: _revision, ...others } = options;
-    return loadOnce(openModel(original, others), others, load);
+    if (!env.resolveOriginal || !original) throw error;
+    const instead = await (await import('./original.js')).openOriginal(error, source, options);
+    return loadOnce(instead.source, instead.options, load);
   }
 }
 

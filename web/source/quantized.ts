@@ -159,7 +159,7 @@ async function refuse({ field, expected, found }: Refusal, source: ModelSource, 
   const read = async (file: string) => new TextDecoder().decode((await readOptional(source, file, silent, signal))[0]?.[1]);
   const original = await findOriginal(source, read);
   const what = `${kConfig}: quantization_config.${field}: expected ${expected}, found ${describe(found)} (quantized weights)`;
-  return elsewhere(UnsupportedError, what, original);
+  return new UnsupportedError(elsewhere(what, original));
 }
 
 /** The files of a configuration without its quantization, and the method. */

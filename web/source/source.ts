@@ -24,6 +24,8 @@ export interface ModelSource {
   /** The model as the user named it. */
   readonly name: string;
   readonly phase: 'download' | 'read';
+  /** The repository that the caller named, which holds only ONNX: this is its original. */
+  readonly replaces?: string;
   /** undefined: no such file. file: a path inside the model, such as '1_Pooling/config.json'. */
   open(file: string, signal: AbortSignal): Promise<OpenFile | undefined>;
   /** Size of a file in bytes, without reading it; undefined if unknown. */

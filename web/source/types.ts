@@ -55,7 +55,7 @@ export type ProgressInfo =
       files: { [file: string]: { loaded: number; total: number } };
     }
   | {
-      /** With `env.resolveOriginal`: `name` holds only ONNX, and `original` is loaded in its place. Later events name that. */
+      /** Unless `env.resolveOriginal` is `false`: `name` holds only ONNX, and `original` is loaded in its place. Later events name that. */
       status: 'original';
       name: string;
       original: string;
