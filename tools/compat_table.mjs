@@ -18,11 +18,15 @@ const kReasons = {
   interpolate: 'of images',
   interpolate_4d: 'of images',
   rfft: 'of sounds',
-  ModelRegistry: '`cache` lists and deletes what is stored',
-  ModelFileNotFoundError: '`ModelFormatError` and `NetworkError`',
-  PretrainedConfig: 'a base class: `AutoConfig`',
-  PreTrainedTokenizer: 'a base class: `AutoTokenizer`',
-  TokenizersBackend: 'a base class: `AutoTokenizer`',
+  BaseModelOutput: 'a type here: outputs are plain objects',
+  CausalLMOutput: 'a type here: outputs are plain objects',
+  CausalLMOutputWithPast: 'a type here: outputs are plain objects',
+  MaskedLMOutput: 'a type here: outputs are plain objects',
+  ModelOutput: 'a type here: outputs are plain objects',
+  QuestionAnsweringModelOutput: 'a type here: outputs are plain objects',
+  Seq2SeqLMOutput: 'a type here: outputs are plain objects',
+  SequenceClassifierOutput: 'a type here: outputs are plain objects',
+  TokenClassifierOutput: 'a type here: outputs are plain objects',
   return_token_type_ids: 'an option of each call',
   config: '`AutoConfig`',
   ort_tensor: 'inner: there is no ONNX Runtime',
@@ -56,7 +60,9 @@ const kReasons = {
 /** Exports that are not for text, or one for each architecture, which the Auto classes stand for. */
 const kOtherKinds =
   /Audio|Document|Image|Video|Vision|Speech|Spectrogram|Waveform|CTC|XVector|Depth|Normal|Pose|Segmentation|Detection|MaskGeneration|Matting|Whisper|Processor|FeatureExtractor|ToText$|^load_|^read_/;
-const isOfArchitecture = (file) => /^models\/(?!auto\/)|^pipelines\//.test(file);
+const isOfArchitecture = (file) => /^models\/(?!auto\/|modeling_)|^pipelines\//.test(file);
+/** Options of images and of processors. */
+const kNoText = /^PretrainedProcessorOptions$|^RawImage$|^RawAudio$/;
 const isInner = (name) => /^_|Callback$|Mixin$|LogitsWarper$|LogitsProcessor(List)?$|Registry$(?<!ModelRegistry)/.test(name);
 
 /** The values that a declaration file exports, each with the file it is from. */
@@ -72,6 +78,23 @@ function* exportsOf(file, seen = new Set()) {
   for (const [, name] of source.matchAll(/^export (?:declare )?(?:abstract )?(?:class|function|const|let|namespace) (\w+)/gm)) {
     yield [name, file];
   }
+}
+
+/** The types that a declaration file exports: aliases, interfaces, and classes, each of which is a type, too. */
+function* typesOf(file, seen = new Set()) {
+  if (seen.has(file)) return;
+  seen.add(file);
+  const source = text(file);
+  const from = (path) => join(dirname(file), path.replace(/\.js$/, '.d.ts'));
+  for (const [, path] of source.matchAll(/^export \* from "(.+)";/gm)) yield* typesOf(from(path), seen);
+  for (const [, names, path] of source.matchAll(/^export \{ (.+) \}(?: from "(.+)")?;/gm)) {
+    const place = path ? from(path) : file;
+    const isType = (name) =>
+      !path || new RegExp(`^export (?:declare )?(?:abstract )?(?:class|type|interface) ${name}\\b`, 'm').test(text(place));
+    for (const each of names.split(', ')) if (isType(each.split(' as ')[0])) yield [each.split(' as ').at(-1), place];
+  }
+  const declared = /^export (?:declare )?(?:abstract )?(?:class|type|interface) (\w+)/gm;
+  for (const [, name] of source.matchAll(declared)) yield [name, file];
 }
 
 /** The members of a class, or of an object type, at the first level of its declaration. */
@@ -119,7 +142,29 @@ const texts = text('pipelines.d.ts').matchAll(/^ \* {2}- `"([\w-]+)"`(?: \(alias
 const tasks = [...texts].flatMap(([, task, alias]) => [task, alias]).filter(Boolean);
 const isOfText = (task) => !/audio|image|speech|asr|object|depth|background|document/.test(task);
 
+const ofText = [...typesOf('transformers.d.ts')].filter(
+  ([name, file]) =>
+    !isOfArchitecture(file) && !kOtherKinds.test(name.replace(/(Output|Pipeline)$/, '')) && !isInner(name) && !kNoText.test(name),
+);
+const kOtherOutputs =
+  /^(Audio|Image|Video|Document|Depth|Object|ZeroShotAudio|ZeroShotImage|ZeroShotObject|Automatic|TextTo|Background)/;
+const typeNames = [...new Set(ofText.map(([name]) => name))].filter((name) => !kOtherOutputs.test(name));
+const declared = new Set([...typesOfOwn()]);
+
+/** The types of wattn's index. */
+function* typesOfOwn(file = 'web/entries/index.ts', seen = new Set()) {
+  if (seen.has(file)) return;
+  seen.add(file);
+  const source = readFileSync(join(root, file), 'utf8');
+  const from = (path) => join(dirname(file), path.replace(/\.js$/, '.ts'));
+  for (const [, path] of source.matchAll(/^export (?:type )?\* from '(.+)';/gm)) yield* typesOfOwn(from(path), seen);
+  for (const [, names] of source.matchAll(/^export (?:type )?\{([^}]+)\}/gm))
+    yield* names.split(',').map((each) => each.trim().split(' ').at(-1));
+  for (const [, name] of source.matchAll(/^export (?:abstract )?(?:class|type|interface) (\w+)/gm)) yield name;
+}
+
 const groups = [
+  ['types', typeNames, (name) => declared.has(name)],
   ['exports', [...new Set(own)], (name) => name in wattn],
   ['tasks of `pipeline`', tasks.filter(isOfText), hasTask],
   ['options of `pipeline` and `from_pretrained`', membersOf('utils/hub.d.ts', 'export type PretrainedOptions =').concat(membersOf('utils/hub.d.ts', 'export type ModelSpecificPretrainedOptions =')), (name) => takes(loads, name)], // prettier-ignore
@@ -152,7 +197,7 @@ if (unexplained.length > 0) fail(`no reason for ${unexplained.map((pair) => pair
 if (idle.length > 0) fail(`a reason for what is not missing: ${idle.join(', ')}`);
 // What has no effect there either, is not for text, or is called by the library alone is not what a text program uses.
 const noUse = missing.filter(([, name]) =>
-  /^not there either|^of (images|sounds|speech|music)|^inner|^a base class|^an experiment/.test(kReasons[name]),
+  /^not there either|^of (images|sounds|speech|music)|^inner|^a type here|^an experiment/.test(kReasons[name]),
 ).length;
 const share = there / (all - noUse);
 const { version } = JSON.parse(readFileSync(join(rival, 'package.json'), 'utf8'));

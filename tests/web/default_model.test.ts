@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AutoModel, AutoTokenizer, env, evaluate, pipeline, semantic_search } from 'wattn';
+import { kDefaults } from '../../web/tasks/defaults.js';
+import { kAliases, kTaskNames } from '../../web/tasks/tasks.js';
 import { failure, root, typeOfTokenTypes } from './support.js';
 
 const report = JSON.parse(readFileSync(join(root, 'models/default/wattn-default.json'), 'utf8'));
@@ -111,11 +113,29 @@ describe('the default model', () => {
     await model.dispose();
   });
 
-  it('says by name what it has no head for', async () => {
-    for (const task of ['question-answering', 'ner', 'zero-shot-classification', 'text-generation'] as const) {
-      const error = await failure(pipeline(task));
-      expect([error.name, error.message]).toEqual(['UnsupportedError', expect.stringContaining(`'${task}' needs a model`)]);
+  it('leaves what it has no head for to a model of the hub, which a warning names', async () => {
+    const { warn } = console;
+    const said: string[] = [];
+    console.warn = (text) => void said.push(text);
+    const asked = new Set<string>();
+    env.useCache = false;
+    env.fetch = async (url) => {
+      asked.add(/huggingface\.co\/([^/]+\/[^/]+)/.exec(url)?.[1] ?? url);
+      return new Response('', { status: 404 });
+    };
+    const tasks = [...kTaskNames].filter((task) => !['text-classification', 'sentiment-analysis'].includes(task));
+    for (const task of tasks) await failure(pipeline(task as 'ner'));
+    Object.assign(env, { useCache: true, fetch: undefined });
+    console.warn = warn;
+    const models = tasks.map((task) => kDefaults[kAliases[task] ?? task]!);
+    expect([...asked].sort()).toEqual([...new Set(models.map(([model]) => model))].sort());
+    for (const [model, licence] of models) {
+      expect(said.join('\n')).toContain(`was asked for without a model: '${model}' (${licence}) is loaded`);
+      expect(['MIT', 'Apache-2.0']).toContain(licence);
     }
+    const guide = readFileSync(join(root, 'docs/tasks.md'), 'utf8');
+    for (const [task, [model, licence]] of Object.entries(kDefaults))
+      expect(guide).toContain(`| \`${task}\` | ${model} | ${licence} |`);
   });
 
   withData(`keeps its score on STS-B test${why}`, async () => {

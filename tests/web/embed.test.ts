@@ -1,5 +1,5 @@
 import { pipeline, type Embeddings, type FeatureExtractionPipeline } from 'wattn';
-import { edited, expectError, expectNear, headFiles, mixedTexts, readJson, tiny, tinyFiles } from './support.js';
+import { edited, expectError, expectNear, failure, headFiles, mixedTexts, readJson, tiny, tinyFiles } from './support.js';
 
 let embed: FeatureExtractionPipeline;
 // Node has these two, but not inside Jest.
@@ -283,9 +283,15 @@ describe('dispose', () => {
 
 describe('pipeline', () => {
   it('names the tasks there are', async () => {
-    const all = /expected a task of feature-extraction, text-classification, .*, text2text-generation, .*, ner, found 'nerr'$/;
+    const all =
+      /expected a task of feature-extraction, text-classification, .*, text2text-generation, .*, ner, embeddings, found 'nerr'; did you mean 'ner'\?$/;
     await expectError((pipeline as any)('nerr', tiny), 'InputError', all);
     await expectError((pipeline as any)(undefined, tiny), 'InputError');
+    const meant = { clasify: undefined, 'text-clasification': 'text-classification', embedding: 'feature-extraction', 'zero-shot': 'zero-shot-classification', QA: 'question-answering', xyz: undefined }; // prettier-ignore
+    for (const [task, name] of Object.entries(meant)) {
+      const { message } = await failure((pipeline as any)(task, tiny));
+      expect(/did you mean '(.+)'/.exec(message)?.[1]).toBe(name);
+    }
   });
 
   it('refuses what it does not know and what is not there yet', async () => {

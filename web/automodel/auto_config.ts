@@ -5,6 +5,8 @@ import { loadFrom } from '../source/load_from.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 
+/** What it reads. */
+export type AutoConfig = Record<string, any>;
 /** A model's config.json. `describeModel` says what a model can do, of GGUF files as well. */
 export const AutoConfig = {
   /**

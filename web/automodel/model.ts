@@ -1,5 +1,5 @@
 // AutoModel and its variants with heads: check options, pack rows, lay out results. forward.ts runs them.
-import { ModelFormatError } from '../core/errors.js';
+import { ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { readOptions } from '../core/options.js';
 import { Tensor } from '../core/tensor.js';
 import type { AnyEngine } from '../engine/engine.js';
@@ -101,7 +101,11 @@ async function loadModel<M = Model>(
   const call = (inputs: ModelInputs, forwardOptions?: CausalForwardOptions | null) =>
     runModel(engine, head, inputs, forwardOptions ?? {});
   const loaded = asModel(engine, call);
-  return (head === 'causal_lm' ? withGenerate(engine, loaded) : loaded) as unknown as M;
+  if (head === 'causal_lm') return withGenerate(engine, loaded) as unknown as M;
+  const generate = async () => {
+    throw new UnsupportedError(`${name}: generate: expected AutoModelForCausalLM or AutoModelForSeq2SeqLM, found ${name}`);
+  };
+  return Object.assign(loaded, { generate }) as unknown as M;
 }
 
 /** A model with `generate`, whose code is loaded by its first call. */
@@ -112,6 +116,8 @@ const withGenerate = <M extends object>(engine: AnyEngine, model: M) =>
   });
 
 // Objects, not the results of a call: a bundler leaves out those that a page does not name.
+/** What it loads. */
+export type AutoModel = Model;
 /** Models without a head: token ids in, hidden states and attentions out. For an encoder-decoder, its encoder. */
 export const AutoModel = {
   /** Loads a model. model: see `ModelSpecifier`. */
@@ -119,6 +125,8 @@ export const AutoModel = {
     loadModel('AutoModel', 'none', model, options),
 };
 
+/** What it loads. */
+export type AutoModelForSequenceClassification = Model;
 /** With the checkpoint's head: `logits` `[batch, labels]`. */
 export const AutoModelForSequenceClassification = {
   /** Loads a model. model: see `ModelSpecifier`. */
@@ -126,6 +134,8 @@ export const AutoModelForSequenceClassification = {
     loadModel('AutoModelForSequenceClassification', 'sequence', model, options),
 };
 
+/** What it loads. */
+export type AutoModelForTokenClassification = Model;
 /** `logits` `[batch, seq, labels]`. */
 export const AutoModelForTokenClassification = {
   /** Loads a model. model: see `ModelSpecifier`. */
@@ -133,6 +143,8 @@ export const AutoModelForTokenClassification = {
     loadModel('AutoModelForTokenClassification', 'token', model, options),
 };
 
+/** What it loads. */
+export type AutoModelForQuestionAnswering = Model;
 /** `start_logits` and `end_logits`, `[batch, seq]`. */
 export const AutoModelForQuestionAnswering = {
   /** Loads a model. model: see `ModelSpecifier`. */
@@ -140,6 +152,8 @@ export const AutoModelForQuestionAnswering = {
     loadModel('AutoModelForQuestionAnswering', 'answer', model, options),
 };
 
+/** What it loads. */
+export type AutoModelForMaskedLM = Model;
 /** `logits` `[batch, seq, vocab]`. */
 export const AutoModelForMaskedLM = {
   /** Loads a model. model: see `ModelSpecifier`. */
@@ -147,6 +161,8 @@ export const AutoModelForMaskedLM = {
     loadModel('AutoModelForMaskedLM', 'masked_lm', model, options),
 };
 
+/** What it loads. */
+export type AutoModelForCausalLM = CausalModel;
 /** Decoders: token ids in, logits, hidden states and attentions out. */
 export const AutoModelForCausalLM = {
   /** Loads a model. model: see `ModelSpecifier`. */
@@ -154,6 +170,8 @@ export const AutoModelForCausalLM = {
     loadModel<CausalModel>('AutoModelForCausalLM', 'causal_lm', model, options),
 };
 
+/** What it loads. */
+export type AutoModelForSeq2SeqLM = Seq2SeqModel;
 /** Encoder-decoders: ids of the source and of the target so far in, logits and all attentions out. */
 export const AutoModelForSeq2SeqLM = {
   /** Loads a model. model: see `ModelSpecifier`. */

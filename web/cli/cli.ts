@@ -16,6 +16,7 @@ import {
   text,
   type Values,
 } from './args.js';
+import { nearestOf } from '../core/options.js';
 import { cacheCommand, download } from './cache.js';
 import { report } from './inspect.js';
 import { indexFiles, searchFile } from './search.js';
@@ -148,14 +149,21 @@ function fail(error: Error): void {
 }
 
 async function main([name = '', ...args]: string[]): Promise<void> {
-  const about = name === 'help' ? (args[0] ?? '') : ['', '--help', '-h'].includes(name) ? '' : undefined;
+  const isHelp = (word: string) => ['', '--help', '-h', 'help'].includes(word);
+  const [asked = ''] = args;
+  const about = name === 'help' ? (isHelp(asked) ? '' : asked) : isHelp(name) ? '' : undefined;
   if (about !== undefined && Object.hasOwn(kHelp, about)) return write(kHelp[about] as string);
   if (name === '--version') {
     const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
     return write(`${version}\n`);
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (!command) throw new InputError(`unknown command '${about ?? name}'; commands: ${Object.keys(kCommands).join(', ')}`);
+  if (!command) {
+    const names = Object.keys(kCommands);
+    const nearest = nearestOf(about ?? name, names);
+    const hint = nearest === undefined ? ';' : `; did you mean '${nearest}'?`;
+    throw new InputError(`unknown command '${about ?? name}'${hint} commands: ${names.join(', ')}`);
+  }
   const { values, positionals } = parse(name, args);
   if (flag(values, 'help')) return write(kHelp[name] as string);
   return command(values, positionals);

@@ -38,6 +38,24 @@ export {
   AutoModelForTokenClassification,
 } from '../automodel/model.js';
 export { AutoConfig } from '../automodel/auto_config.js';
+export {
+  ModelFileNotFoundError,
+  ModelRegistry,
+  PreTrainedModel,
+  PreTrainedTokenizer,
+  PretrainedConfig,
+  TokenizersBackend,
+  FeatureExtractionPipeline,
+  FillMaskPipeline,
+  QuestionAnsweringPipeline,
+  SummarizationPipeline,
+  Text2TextGenerationPipeline,
+  TextClassificationPipeline,
+  TextGenerationPipeline,
+  TokenClassificationPipeline,
+  TranslationPipeline,
+  ZeroShotClassificationPipeline,
+} from '../automodel/familiar.js';
 export { GenerationConfig, LogLevel } from '../generation/generation_settings.js';
 export { DynamicCache } from '../generation/dynamic_cache.js';
 export { BaseStreamer, TextStreamer, type StreamedTokenizer, type TextStreamerOptions } from '../generation/streamers.js';
@@ -70,6 +88,7 @@ export type * from '../tasks/task_types.js';
 export type * from '../tasks/retrieval_types.js';
 export type * from '../generation/generation_types.js';
 export type * from '../automodel/causal_types.js';
+export type * from '../automodel/familiar_types.js';
 export type * from '../redact/redact_types.js';
 export type * from '../pack/pack_types.js';
 export type * from '../search/types.js';

@@ -519,7 +519,11 @@ export class Index {
       size = 0;
       tell(0);
     };
-    const wrong = () => new InputError(`Index.add: expected documents, found ${describe(documents)}`);
+    const wrong = () => {
+      // One document whose id is no string, or that has none: the same message as in a list.
+      if (Object.prototype.toString.call(documents) === '[object Object]') check(documents, 0);
+      return new InputError(`Index.add: expected documents, found ${describe(documents)}`);
+    };
     for await (const value of itemsOf<unknown>(list ?? documents, signal, wrong)) {
       throwIfAborted(signal);
       const document = list ? (value as IndexDocument) : check(value, count++);

@@ -9,6 +9,8 @@ import type {
   ModelOutput,
   OutputWith,
 } from '../engine/types.js';
+import type { Tensor } from '../core/tensor.js';
+import type { ModelGenerateOptions } from '../generation/generation_types.js';
 import type { Embeddings, QuantizedEmbeddings } from '../vectors/types.js';
 
 interface Embed {
@@ -72,6 +74,8 @@ export interface DistilledPipeline extends FeatureExtractionPipeline {
 /** `await model({ input_ids, attention_mask }, options)`. */
 export interface Model extends Loaded {
   <Options extends ForwardOptions = {}>(inputs: ModelInputs, options?: Options): Promise<OutputWith<ModelOutput, Options>>;
+  /** Rejects with an `UnsupportedError`: `AutoModelForCausalLM` and `AutoModelForSeq2SeqLM` generate. */
+  generate(options: ModelGenerateOptions): Promise<Tensor>;
   /** The parsed config.json. */
   readonly config: Readonly<Record<string, any>>;
 }

@@ -10,6 +10,7 @@ import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import { kPrecisions } from '../core/precisions.js';
 import type { SeamEmbedOptions, SeamModel } from '../host/seam.js';
 import { Tensor } from '../core/tensor.js';
+import type { Disposable_ } from '../core/types.js';
 import { kAliases, kTaskNames, loadTask } from './tasks.js';
 import type { Pipelines } from './task_types.js';
 import { readTexts } from '../core/texts.js';
@@ -169,12 +170,24 @@ export const documentPrompt = (engine: AnyEngine): string => withTask(engine, ow
 // A part of its own: a page with a worker needs none of it.
 const tokenizers = () => Promise.all([import('../tokenizer/make_tokenizer.js'), import('../tokenizer/extras.js')]);
 
-/** pipe with the member `tokenizer`, which is synchronous and so not available across a worker boundary. */
+/** pipe with the members `model` and `tokenizer`, of which the latter is synchronous and so not available across a worker boundary. */
 async function withTokenizer<Pipe extends object>(engine: AnyEngine, pipe: Pipe): Promise<Pipe> {
   const local = engine instanceof Engine ? engine : undefined;
   if (local) readJson(local.files, 'tokenizer_config.json'); // a broken one fails here, not when the tokenizer is first used
   const [part, extras] = local ? await tokenizers() : [];
   let tokenizer: Tokenizer | undefined;
+  const json = (name: string) => ({ ...readJson(engine.files, name) });
+  let config: object | undefined;
+  const model = {
+    get config() {
+      return (config ??= json('config.json'));
+    },
+    get generation_config() {
+      return json('generation_config.json');
+    },
+    dispose: () => (pipe as unknown as Disposable_).dispose(),
+  };
+  Object.assign(pipe, { model });
   return Object.defineProperty(pipe, 'tokenizer', {
     get() {
       if (!local) {
@@ -218,11 +231,7 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
   const { head, prepare, extend, instead, open } = await loadTask(task);
   const name = kAliases[task] ?? task;
   const hint = instead === undefined ? '' : `; ${instead}`;
-  if ((model === undefined || model === null) && name !== 'text-classification') {
-    throw new UnsupportedError(
-      `pipeline: '${task}' needs a model: the bundled one supports only 'feature-extraction' and 'sentiment-analysis'${hint}`,
-    );
-  }
+  model ??= (await import('./defaults.js')).defaultModel(name);
   const load = (wanted = head) => loadEngine('pipeline', model, options, wanted);
   const opening: Promise<Opened<AnyEngine>> = open ? open(load, model, options, embed) : load().then((engine) => ({ engine }));
   const { engine, call } = await opening.catch((error) => {
@@ -255,7 +264,8 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
  *     const rank = await pipeline('text-ranking', 'cross-encoder/ms-marco-MiniLM-L6-v2', { dtype: 'q8' });
  *
  * @param task what the model is to do.
- * @param model a hub id, a folder, a URL, or the files themselves: see `ModelSpecifier`. Default: the small model in the package.
+ * @param model a hub id, a folder, a URL, or the files themselves: see `ModelSpecifier`. Default: for vectors and sentiment the small model in the package; for another
+ *   task one of the hub, which a warning names (docs/tasks.md lists them).
  * @param options wattn's, and those of transformers.js (`FamiliarOptions`).
  * @returns a function of texts, with the facts and the memory of its model. An `InputError`: an unknown task or option, or a model that is not there. An
  *   `UnsupportedError`: a model that cannot do the task.
@@ -281,5 +291,5 @@ export async function pipeline<Task extends keyof Pipelines>(
   }
   const known = ['feature-extraction', ...kTaskNames];
   if (known.includes(name)) return (await loadTaskPipeline(name, model, load)) as unknown as Pipelines[Task];
-  throw new InputError(`pipeline: expected a task of ${known.join(', ')}, found ${describe(task)}`);
+  throw (await import('./defaults.js')).unknownTask(task, [...known, 'embeddings']);
 }

@@ -204,7 +204,7 @@ function withPrompt(
   const result = (text: string | ChatMessage[]) => withFacts({ generated_text: text }, rest);
   if (!full) return result(generated_text);
   if (typeof prompt === 'string') return result(prompt + generated_text);
-  if (field === undefined) return result([...prompt, { role: 'assistant', content: generated_text }]);
+  if (field === undefined) return result([...(prompt as ChatMessage[]), { role: 'assistant', content: generated_text }]);
   return result(continueChat(prompt, field, generated_text) as ChatMessage[]);
 }
 

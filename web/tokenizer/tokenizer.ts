@@ -75,6 +75,8 @@ async function startTokenizer(
   );
 }
 
+/** What it loads. */
+export type AutoTokenizer = Tokenizer;
 /** Tokenizers alone, without a model's weights. */
 export const AutoTokenizer = {
   /**

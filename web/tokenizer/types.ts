@@ -483,8 +483,16 @@ export interface ChatMessage {
   [more: string]: unknown;
 }
 
+/** A message as a program may give it, with its text in parts if the template reads them. */
+export interface Message {
+  /** As in `ChatMessage`. */
+  role: 'user' | 'assistant' | 'system' | (string & {});
+  /** What was said: a text, or parts such as `{ type: 'text', text }`. */
+  content: string | readonly { type: string; [field: string]: any }[];
+}
+
 /** The messages of a chat, the first one first. */
-export type Chat = readonly ChatMessage[];
+export type Chat = readonly (ChatMessage | Message)[];
 
 /** The chat template of a model, or several by name: `default`, `tool_use`, .. */
 export type ChatTemplates = string | { readonly [name: string]: string };

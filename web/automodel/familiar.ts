@@ -1,0 +1,160 @@
+// Classes that programs for transformers.js name as values: to test with instanceof what wattn made, and to load without an Auto class.
+import { ModelFormatError, NetworkError } from '../core/errors.js';
+import { cache } from '../source/cache.js';
+import { AutoTokenizer } from '../tokenizer/tokenizer.js';
+import type { Tokenizer } from '../tokenizer/types.js';
+import type { Pipelines } from '../tasks/task_types.js';
+import { AutoConfig } from './auto_config.js';
+import type { AnyModel } from './familiar_types.js';
+import { AutoModel } from './model.js';
+
+// By what they have, not by their class: each copy of the code in a realm recognises what the others made.
+const has = (value: unknown, ...names: string[]): boolean =>
+  value !== null && (typeof value === 'object' || typeof value === 'function') && names.every((name) => name in value);
+
+const isPipeline = (task: string) => (value: unknown) =>
+  has(value, 'task', 'info', 'dispose') && (value as { task: string }).task === task;
+
+/**
+ * A loaded model: what `AutoModel..from_pretrained` gives, and the member `model` of a pipeline.
+ *
+ * @example
+ * const model = await AutoModel.from_pretrained();
+ * model instanceof PreTrainedModel; // => true
+ */
+export class PreTrainedModel {
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return has(value, 'config', 'dispose') && !has(value, 'task');
+  }
+  /** As `AutoModel.from_pretrained`. */
+  static from_pretrained(...args: Parameters<typeof AutoModel.from_pretrained>): Promise<AnyModel> {
+    return AutoModel.from_pretrained(...args) as Promise<AnyModel>;
+  }
+}
+/** A loaded model. */
+export interface PreTrainedModel extends AnyModel {}
+
+/**
+ * A loaded tokenizer.
+ *
+ * @example
+ * const tokenizer = await AutoTokenizer.from_pretrained();
+ * tokenizer instanceof PreTrainedTokenizer; // => true
+ */
+export class PreTrainedTokenizer {
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return has(value, 'batch_decode', 'convert_tokens_to_ids');
+  }
+  /** As `AutoTokenizer.from_pretrained`. */
+  static from_pretrained(...args: Parameters<typeof AutoTokenizer.from_pretrained>): Promise<Tokenizer> {
+    return AutoTokenizer.from_pretrained(...args);
+  }
+}
+/** A loaded tokenizer. */
+export interface PreTrainedTokenizer extends Tokenizer {}
+
+/** The other name of `PreTrainedTokenizer`. */
+export type TokenizersBackend = PreTrainedTokenizer;
+/**
+ * The other name of `PreTrainedTokenizer`.
+ *
+ * @example
+ * (await AutoTokenizer.from_pretrained()) instanceof TokenizersBackend; // => true
+ */
+export const TokenizersBackend = PreTrainedTokenizer;
+
+/**
+ * The contents of a config.json.
+ *
+ * @example
+ * const model = await AutoModel.from_pretrained();
+ * model.config instanceof PretrainedConfig; // => true
+ */
+export class PretrainedConfig {
+  [field: string]: any;
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return has(value, 'model_type');
+  }
+  /** As `AutoConfig.from_pretrained`. */
+  static from_pretrained(...args: Parameters<typeof AutoConfig.from_pretrained>): Promise<Record<string, any>> {
+    return AutoConfig.from_pretrained(...args);
+  }
+}
+
+/**
+ * Errors that say that a model, or a file of it, is not there.
+ *
+ * @example
+ * try {
+ *   await AutoModel.from_pretrained({});
+ * } catch (error) {
+ *   error instanceof ModelFileNotFoundError; // => true
+ * }
+ */
+export class ModelFileNotFoundError extends Error {
+  static override [Symbol.hasInstance](error: unknown): boolean {
+    return error instanceof ModelFormatError || (error instanceof NetworkError && error.status === 404);
+  }
+}
+
+/**
+ * What is stored of models.
+ *
+ * @example
+ * await ModelRegistry.is_cached('org/never-loaded'); // => false
+ */
+export class ModelRegistry {
+  /** Whether a model can be loaded without the network. */
+  static is_cached(model: string): Promise<boolean> {
+    return cache.has(model);
+  }
+  /** Deletes what is stored of a model. */
+  static async clear_cache(model: string): Promise<void> {
+    await cache.delete(model);
+  }
+  /** All data types: they are made while a model loads. */
+  static async get_available_dtypes(_model?: string): Promise<string[]> {
+    return ['fp32', 'fp16', 'q8', 'q4'];
+  }
+}
+
+/** The pipeline of `'feature-extraction'`. */
+export type FeatureExtractionPipeline = Pipelines['feature-extraction'];
+/** For instanceof. */
+export const FeatureExtractionPipeline = { [Symbol.hasInstance]: isPipeline('feature-extraction') };
+/** The pipeline of `'text-classification'`. */
+export type TextClassificationPipeline = Pipelines['text-classification'];
+/** For instanceof. */
+export const TextClassificationPipeline = { [Symbol.hasInstance]: isPipeline('text-classification') };
+/** The pipeline of `'token-classification'`. */
+export type TokenClassificationPipeline = Pipelines['token-classification'];
+/** For instanceof. */
+export const TokenClassificationPipeline = { [Symbol.hasInstance]: isPipeline('token-classification') };
+/** The pipeline of `'question-answering'`. */
+export type QuestionAnsweringPipeline = Pipelines['question-answering'];
+/** For instanceof. */
+export const QuestionAnsweringPipeline = { [Symbol.hasInstance]: isPipeline('question-answering') };
+/** The pipeline of `'fill-mask'`. */
+export type FillMaskPipeline = Pipelines['fill-mask'];
+/** For instanceof. */
+export const FillMaskPipeline = { [Symbol.hasInstance]: isPipeline('fill-mask') };
+/** The pipeline of `'summarization'`. */
+export type SummarizationPipeline = Pipelines['summarization'];
+/** For instanceof. */
+export const SummarizationPipeline = { [Symbol.hasInstance]: isPipeline('summarization') };
+/** The pipeline of `'translation'`. */
+export type TranslationPipeline = Pipelines['translation'];
+/** For instanceof. */
+export const TranslationPipeline = { [Symbol.hasInstance]: isPipeline('translation') };
+/** The pipeline of `'text2text-generation'`. */
+export type Text2TextGenerationPipeline = Pipelines['text2text-generation'];
+/** For instanceof. */
+export const Text2TextGenerationPipeline = { [Symbol.hasInstance]: isPipeline('text2text-generation') };
+/** The pipeline of `'text-generation'`. */
+export type TextGenerationPipeline = Pipelines['text-generation'];
+/** For instanceof. */
+export const TextGenerationPipeline = { [Symbol.hasInstance]: isPipeline('text-generation') };
+/** The pipeline of `'zero-shot-classification'`. */
+export type ZeroShotClassificationPipeline = Pipelines['zero-shot-classification'];
+/** For instanceof. */
+export const ZeroShotClassificationPipeline = { [Symbol.hasInstance]: isPipeline('zero-shot-classification') };
