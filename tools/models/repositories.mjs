@@ -526,6 +526,6 @@ export const repositories = [
   }),
   row('Xenova/all-MiniLM-L6-v2', 'feature-extraction', null, {
     weights: 'ONNX',
-    refused: 'ONNX only; the error names sentence-transformers/all-MiniLM-L6-v2, and `env.resolveOriginal = true` goes there',
+    refused: 'ONNX only: sentence-transformers/all-MiniLM-L6-v2, which its card names, is loaded in its place',
   }),
 ];

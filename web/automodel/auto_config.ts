@@ -1,5 +1,5 @@
 // AutoConfig: config.json alone, without a model's weights.
-import { readFamiliar } from '../core/options.js';
+import { readFamiliar } from '../core/familiar_options.js';
 import { readJson, readRequired } from '../source/model_files.js';
 import { loadFrom } from '../source/load_from.js';
 import { kSourceRules, openModel } from '../source/model_source.js';

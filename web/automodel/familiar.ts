@@ -86,7 +86,7 @@ export class PretrainedConfig {
  *
  * @example
  * try {
- *   await AutoModel.from_pretrained({});
+ *   await AutoModel.from_pretrained({ 'tokenizer.json': new Uint8Array(3) }); // without config.json
  * } catch (error) {
  *   error instanceof ModelFileNotFoundError; // => true
  * }
@@ -101,7 +101,7 @@ export class ModelFileNotFoundError extends Error {
  * What is stored of models.
  *
  * @example
- * await ModelRegistry.is_cached('org/never-loaded'); // => false
+ * (await ModelRegistry.get_available_dtypes()).length; // => 4
  */
 export class ModelRegistry {
   /** Whether a model can be loaded without the network. */

@@ -1,7 +1,8 @@
 // Loads tokenizers alone, without a model.
 import { abortable, throwIfAborted } from '../core/signal.js';
 import { UnsupportedError } from '../core/errors.js';
-import { ownCopy, readFamiliar } from '../core/options.js';
+import { readFamiliar } from '../core/familiar_options.js';
+import { ownCopy } from '../core/options.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { openGguf, openOne, readGgufMetadata } from '../source/gguf_file.js';
 import { loadFrom } from '../source/load_from.js';
