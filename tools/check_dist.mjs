@@ -19,14 +19,14 @@ const kImports = {
 const kBudgets = {
   'wattn-simd.wasm': 290_000,
   'wattn-relaxed.wasm': 290_000,
-  'tokenizer_entry.js': 36_000,
+  'tokenizer_entry.js': 36_400,
   'wattn-tokenizer.wasm': 195_000,
   'wattn-nn.wasm': 165_000,
   'wattn-search.wasm': 15_000,
   'wattn-full-simd.wasm': 417_000,
   'wattn-full-relaxed.wasm': 425_000,
-  'inline.js': 812_000, // its .wasm files are gzipped
-  'inline_train.js': 1_650_000, // and so are these
+  'inline.js': 826_000, // its .wasm files are gzipped
+  'inline_train.js': 1_670_000, // and so are these
 };
 
 // The scripts that run in pages, with the .wasm files that they load.

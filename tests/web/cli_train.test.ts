@@ -158,10 +158,9 @@ describe('wattn train', () => {
       ['run', '--task', 'ner', '--model', tiny, '--adapter', path('out')],
       /this adapter is for 'feature-extraction', and for 'text-classification' with a classifier\.json/,
     );
-    await refused(
-      ['classify', '--model', path('out')],
-      /there is an adapter, for .*: load its base model, and this with the option/,
-    );
+    const byBase = await wattn(['classify', '--model', tiny, '--adapter', path('out'), 'the river']);
+    expect(byBase.code).toBe(0);
+    expect(await wattn(['classify', '--model', path('out'), 'the river'])).toEqual(byBase); // it names its base
     rmSync(join(path('out'), 'classifier.json'));
     await refused(
       ['classify', '--model', tiny, '--adapter', path('out')],

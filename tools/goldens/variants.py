@@ -90,7 +90,7 @@ DECODERS = {
     "granite-4-rope": (transformers.GraniteMoeHybridForCausalLM, transformers.GraniteMoeHybridConfig(
         **decoders.USUAL, num_local_experts=0, mamba_n_heads=2, time_step_limit=None, shared_intermediate_size=40, position_embedding_type="rope", layer_types=["full_attention"] * 2)),
     "glm": (transformers.GlmForCausalLM, transformers.GlmConfig(**decoders.USUAL, head_dim=8)),
-    "glm4": (transformers.Glm4ForCausalLM, transformers.Glm4Config(**decoders.USUAL, head_dim=12, partial_rotary_factor=0.7, attention_bias=False)),
+    "glm4": (transformers.Glm4ForCausalLM, transformers.Glm4Config(**decoders.USUAL, head_dim=12, partial_rotary_factor=0.67, attention_bias=False)),
     "cohere": (transformers.CohereForCausalLM, transformers.CohereConfig(**decoders.USUAL, attention_bias=True, logit_scale=0.7)),
     "cohere2": (transformers.Cohere2ForCausalLM, transformers.Cohere2Config(**{**decoders.USUAL, "num_hidden_layers": 3}, sliding_window=7, sliding_window_pattern=3)),
     "ernie4-5": (transformers.Ernie4_5ForCausalLM, transformers.Ernie4_5Config(**decoders.USUAL, head_dim=10, use_bias=True)),

@@ -3,8 +3,9 @@
 import { InputError, ModelFormatError, NetworkError } from '../core/errors.js';
 import { fullWasm } from '../host/wasm_loader.js';
 import { kTokenizerFiles, type AdaptedBase } from '../source/adapted_base.js';
+import { openGguf } from '../source/gguf_file.js';
 import { loadFrom } from '../source/load_from.js';
-import { readJson, readOptional, type NamedBytes } from '../source/model_files.js';
+import { readJson, readOptional, type NamedBytes, type Progress } from '../source/model_files.js';
 import { isHubId, openModel } from '../source/model_source.js';
 import { kAdapterConfig, readAdapter } from '../source/peft.js';
 import { kParts } from '../source/peft_tensor.js';
@@ -35,9 +36,18 @@ export async function baseOf(
   const { adapted_base: before } = options;
   if (adapts && mayBeRare(error) && !before?.full && fullWasm())
     return { model, options: { adapted_base: { ...before, full: true } }, withLine: (cause) => cause };
-  if (!(error instanceof ModelFormatError)) return undefined;
+  if (!(error instanceof ModelFormatError) || openGguf(model, options)) return undefined;
+  const failed = error;
   const source = openModel(model, options);
-  return loadFrom(source, {}, async (from, progress, signal) => {
+  let again: Again | undefined;
+  try {
+    return (again = await loadFrom(withoutEnd(source), {}, find));
+  } finally {
+    // What this has read anew is of a model that was refused, unless it is an adapter.
+    await (again ? source.accepted?.() : source.refused?.(error));
+  }
+
+  async function find(from: ModelSource, progress: Progress, signal: AbortSignal): Promise<Again | undefined> {
     const read = (file: string) => readOptional(from, file, progress, signal).catch((): NamedBytes[] => []);
     const config = await read('config.json');
     const hasModel = config.length > 0 && readJson(config, 'config.json')?.['model_type'] !== undefined;
@@ -50,7 +60,7 @@ export async function baseOf(
     const isNamed = typeof named === 'string' && named !== '';
     if (hasModel || adapts || !isNamed || !isReachable(named, model, source)) {
       const what = `${task ? `, for ${task}` : ''}${isNamed ? ` (its base: '${named}')` : ''}`;
-      error.message += `; there is an adapter${what}: load its base model, and this with the option 'adapter': ${line}`;
+      failed.message += `; there is an adapter${what}: load its base model, and this with the option 'adapter': ${line}`;
       return undefined;
     }
     const tensors = readAdapter([...files, await readWeights(from, progress, signal)]);
@@ -73,8 +83,17 @@ export async function baseOf(
         return cause;
       },
     };
-  });
+  }
 }
+
+/** A source that does not learn how a load ended. */
+const withoutEnd = (source: ModelSource): ModelSource => ({
+  name: source.name,
+  phase: source.phase,
+  open: source.open.bind(source),
+  size: source.size.bind(source),
+  place: source.place.bind(source),
+});
 
 /** A hub id, or a folder if the adapter is in one too: the files of others do not name folders of this machine. */
 function isReachable(base: string, model: ModelSpecifier, source: ModelSource): boolean {

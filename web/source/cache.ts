@@ -199,7 +199,8 @@ class CachedSource implements ModelSource {
       throw error;
     }
     if (!answer) {
-      await new Writer(this.store, this.place(file), { model: this.name, file, etag: '', pieces: [], missing: true }).end();
+      const writer = new Writer(this.store, this.place(file), { model: this.name, file, etag: '', pieces: [], missing: true });
+      await this.write(() => writer.end(), signal);
       return undefined;
     }
     const resumes = entry !== undefined && answer.from > 0 && answer.etag === entry.etag;

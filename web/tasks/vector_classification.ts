@@ -61,14 +61,17 @@ export async function classifiersOf(options: ModelOptions): Promise<Classifiers 
   );
 }
 
-/** The classifier of a whole model without a head, in a folder or in files. On a server it is not asked for: most models have none, and a 404 is said. */
+/** The classifier of a model without a head, or of an adapter given as the model, in a folder or in files. On a server it is not asked for: most models have none, and a 404 is said. */
 export async function classifierOf(model: ModelSpecifier, options: ModelOptions): Promise<Classifiers | undefined> {
   if (openModel(model, sourceOptions(options)).phase === 'download') return undefined;
   const fitted = await readFrom(model, sourceOptions(options), false).catch((error: unknown) => {
     if (error instanceof ModelFormatError) throw error;
     return undefined; // the error of the load says more
   });
-  return fitted && new Map([['', fitted]]);
+  if (!fitted) return undefined;
+  const source = openModel(model, sourceOptions(options));
+  const isAdapter = await loadFrom(source, {}, async (from, _, signal) => (await from.size(kAdapterConfig, signal)) !== undefined);
+  return new Map([[isAdapter ? 'default' : '', fitted]]);
 }
 
 const kRules: Rules = { top_k: 'any', topk: 'any', function_to_apply: ['softmax'] };
