@@ -44,7 +44,7 @@ constexpr Arch helium() {
 
 }  // namespace
 
-extern const Arch kErnie4_5 = ernie();
+extern const Arch kErnie45 = ernie();
 extern const Arch kHelium = helium();
 
 }  // namespace wattn

@@ -13,7 +13,7 @@ namespace wattn {
   ARCH(kDeberta)               \
   ARCH(kElectra)               \
   ARCH(kErnie)                 \
-  ARCH(kErnie4_5)              \
+  ARCH(kErnie45)               \
   ARCH(kEuroBert)              \
   ARCH(kExaone4)               \
   ARCH(kGemma)                 \
