@@ -23,6 +23,7 @@ const isPipeline = (task: string) => (value: unknown) =>
  * model instanceof PreTrainedModel; // => true
  */
 export class PreTrainedModel {
+  /** What `instanceof` finds: any loaded model. */
   static [Symbol.hasInstance](value: unknown): boolean {
     return has(value, 'config', 'dispose') && !has(value, 'task');
   }
@@ -42,6 +43,7 @@ export interface PreTrainedModel extends AnyModel {}
  * tokenizer instanceof PreTrainedTokenizer; // => true
  */
 export class PreTrainedTokenizer {
+  /** What `instanceof` finds: any loaded tokenizer. */
   static [Symbol.hasInstance](value: unknown): boolean {
     return has(value, 'batch_decode', 'convert_tokens_to_ids');
   }
@@ -72,6 +74,7 @@ export const TokenizersBackend = PreTrainedTokenizer;
  */
 export class PretrainedConfig {
   [field: string]: any;
+  /** What `instanceof` finds: the contents of a config.json. */
   static [Symbol.hasInstance](value: unknown): boolean {
     return has(value, 'model_type');
   }
@@ -92,6 +95,7 @@ export class PretrainedConfig {
  * }
  */
 export class ModelFileNotFoundError extends Error {
+  /** What `instanceof` finds: a `ModelFormatError`, or a `NetworkError` with status 404. */
   static override [Symbol.hasInstance](error: unknown): boolean {
     return error instanceof ModelFormatError || (error instanceof NetworkError && error.status === 404);
   }
