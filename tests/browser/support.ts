@@ -19,8 +19,6 @@ const kPolicy = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-s
 const kChromiumFlags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']; // prettier-ignore
 
 const kPatience = 240_000; // ms that anything may take before it counts as never
-/** Files that a repository may lack beside an older tokenizer_config.json. They are asked for, as in Python, and browsers report each 404. */
-const kMayLack = /\/(special_tokens_map|added_tokens)\.json$/;
 
 /** What the tests must know of an engine to say what they expect. */
 interface Engine {
@@ -109,9 +107,7 @@ export class OpenBrowser {
     }
     const page = await (this.puppeteer as Browser).newPage();
     page.setDefaultTimeout(kPatience);
-    page.on('console', (message) => {
-      if (!kMayLack.test(message.location().url ?? '')) this.said.push(message.text());
-    });
+    page.on('console', (message) => this.said.push(message.text()));
     page.on('pageerror', (error) => this.said.push(String(error)));
     await page.goto(url);
     await page.waitForFunction('globalThis.ready');

@@ -236,10 +236,14 @@ export async function readModules(source: ModelSource, progress: Progress, signa
 
 const [kJson, kLlama3, kSettings] = ['tokenizer.json', 'tokenizer.model', 'tokenizer_config.json'];
 
-/** tokenizer_config.json. Older ones lack added_tokens_decoder: as in Python, two more files have special and added tokens then. */
+/**
+ * tokenizer_config.json. Older ones lack added_tokens_decoder: as in Python, two more files have special and added tokens then. transformers 5, which
+ * writes a `backend`, writes neither of them: a server is not asked for them, as a page reports each 404.
+ */
 export async function readTokenizerSettings(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
   const settings = await readOptional(source, kSettings, progress, signal);
-  if (settings.some(([, bytes]) => /"added_tokens_decoder"/.test(new TextDecoder().decode(bytes)))) return settings;
+  const isWhole = source.phase === 'download' ? /"(added_tokens_decoder|backend)"/ : /"added_tokens_decoder"/;
+  if (settings.some(([, bytes]) => isWhole.test(new TextDecoder().decode(bytes)))) return settings;
   const names = ['special_tokens_map.json', 'added_tokens.json'];
   return [...settings, ...(await allInOrder(names.map((name) => readOptional(source, name, progress, signal)))).flat()];
 }

@@ -12,22 +12,24 @@ export function EntitiesCard({ source }: { source: ModelSpecifier | null }) {
     'classify.entities',
     () => 'Ada Lovelace met Charles Babbage in London and wrote to him from Surrey.',
   );
-  const { pipe, error } = useTask('token-classification', source);
+  const { pipe, error } = useTask('token-classification', source ?? undefined); // the model in the package marks none
   const isEmpty = text.trim() === '';
   const answer = useAnswer(pipe && !isEmpty ? () => pipe(text, { aggregation_strategy: 'simple' }) : undefined, [pipe, text]);
   return (
     <article class="panel" aria-labelledby="entities-title">
       <h2 id="entities-title">Entities</h2>
-      {error ? (
+      {source === null || error ? (
         <>
           <p class="hint">
             The loaded model was not trained to mark entities. Choose one at the top of the page whose architecture ends in
             ForTokenClassification, such as <code>dslim/bert-base-NER</code>.
           </p>
-          <details>
-            <summary>The library's message</summary>
-            <p class="hint">{error.message}</p>
-          </details>
+          {error && (
+            <details>
+              <summary>The library's message</summary>
+              <p class="hint">{error.message}</p>
+            </details>
+          )}
         </>
       ) : (
         <>
