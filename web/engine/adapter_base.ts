@@ -1,11 +1,11 @@
 // Models that are loaded once more for an adapter: a repository of PEFT that is given as the model has an adapter in place of a model, and
 // names its base; and what few adapters change needs the WebAssembly with all that is rare.
 import { InputError, ModelFormatError, NetworkError } from '../core/errors.js';
+import { TaskScope } from '../core/signal.js';
 import { fullWasm } from '../host/wasm_loader.js';
 import { kTokenizerFiles, type AdaptedBase } from '../source/adapted_base.js';
 import { openGguf } from '../source/gguf_file.js';
-import { loadFrom } from '../source/load_from.js';
-import { readJson, readOptional, type NamedBytes, type Progress } from '../source/model_files.js';
+import { Progress, readJson, readOptional, type NamedBytes } from '../source/model_files.js';
 import { isHubId, openModel } from '../source/model_source.js';
 import { kAdapterConfig, readAdapter } from '../source/peft.js';
 import { kParts } from '../source/peft_tensor.js';
@@ -39,10 +39,12 @@ export async function baseOf(
   if (!(error instanceof ModelFormatError) || openGguf(model, options)) return undefined;
   const failed = error;
   const source = openModel(model, options);
+  const scope = new TaskScope(options.signal ?? undefined);
   let again: Again | undefined;
   try {
-    return (again = await loadFrom(withoutEnd(source), {}, find));
+    return (again = await find(source, new Progress(source, undefined), scope.signal));
   } finally {
+    scope.close();
     // What this has read anew is of a model that was refused, unless it is an adapter.
     await (again ? source.accepted?.() : source.refused?.(error));
   }
@@ -85,15 +87,6 @@ export async function baseOf(
     };
   }
 }
-
-/** A source that does not learn how a load ended. */
-const withoutEnd = (source: ModelSource): ModelSource => ({
-  name: source.name,
-  phase: source.phase,
-  open: source.open.bind(source),
-  size: source.size.bind(source),
-  place: source.place.bind(source),
-});
 
 /** A hub id, or a folder if the adapter is in one too: the files of others do not name folders of this machine. */
 function isReachable(base: string, model: ModelSpecifier, source: ModelSource): boolean {
