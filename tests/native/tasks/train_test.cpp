@@ -325,7 +325,8 @@ TEST(Trainer, LearnsToTransformTexts) {
   const std::vector<std::u16string_view> sources{u"the river and the boat", u"birds", u"an old bridge"};
   const std::vector<std::u16string_view> targets{u"a boat", u"small birds sing", u"bridge"};
   const TrainRows rows{.texts = sources, .pairs = targets};
-  for (const std::string folder : {"seq2seq/t5", "seq2seq/flan-t5", "seq2seq/bart", "seq2seq/marian", "variants/seq2seq/umt5"}) {
+  for (const std::string folder : {"seq2seq/t5", "seq2seq/flan-t5", "seq2seq/bart", "seq2seq/marian", "variants/seq2seq/umt5",
+                                   "variants/seq2seq/blenderbot"}) {
     for (const TrainMethod method : {TrainMethod::kLora, TrainMethod::kFull, TrainMethod::kLastLayers}) {
       SCOPED_TRACE(folder + ", method " + std::to_string(static_cast<int>(method)));
       const auto model = std::move(test::load_model(golden(folder), {.head = HeadKind::kSeq2SeqLm})).value();
