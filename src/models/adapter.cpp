@@ -7,7 +7,7 @@ namespace {
 
 std::size_t size_of(std::int64_t size) { return static_cast<std::size_t>(size); }
 
-// Of a layer's matrix; a file may have it transposed.
+// Rows of a layer's matrix, which a file may have transposed.
 std::int64_t rows_of(const WeightSlot& slot) {
   return slot.shape[0] * slot.shape.back() / static_cast<const Linear*>(slot.layer)->in;
 }

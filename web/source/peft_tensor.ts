@@ -10,12 +10,12 @@ export const kParts = { table: 1, magnitude: 2, factor: 4, more: 8, inputs: 16, 
 /** What an adapter has for one tensor of the checkpoint; see src/models/adapter.h. */
 export interface AdapterTensor {
   name: string;
-  /** Of the tensor; 0 rows: a vector. */
+  /** The tensor's; 0 rows: a vector. */
   rows: number;
   columns: number;
   /** 0: values are the whole tensor. */
   rank: number;
-  /** Of kParts. */
+  /** Which of kParts it has. */
   parts: number;
   /** Whether values are a whole matrix. */
   isWhole?: boolean;

@@ -34,7 +34,7 @@ export interface Files {
 export interface Settings {
   bits?: number;
   groupSize?: number;
-  /** Of FP8: rows and columns that share a scale. */
+  /** FP8's rows and columns that share a scale. */
   block?: readonly [number, number];
   /** GPTQ's first format: a zero point is stored less 1. */
   zeroLess1?: boolean;

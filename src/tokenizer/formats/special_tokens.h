@@ -55,7 +55,7 @@ class SpecialTokens {
 
   // Empty if there is none.
   const std::string& content(Role role) const { return named_[role].content; }
-  // Of a class's own roles, such as Pegasus's mask_token_sent, the string in tokenizer_config.json or the fallback.
+  // Whether a file names this role's token.
   bool is_named(Role role) const { return given_[role]; }
 
   // extra_special_tokens, or else additional_special_tokens. A class adds its own to the latter, which count only if there are none
