@@ -18,20 +18,25 @@ export function quantizedFiles(name: string): Files {
   return files.set('tokenizer_config.json', new TextEncoder().encode('{"tokenizer_class":"PreTrainedTokenizerFast"}'));
 }
 
-/** A file's bytes, and whether its size, the position in the original and its tensors are right. */
-async function bytesOf(name: string, open: OpenFile): Promise<Uint8Array> {
+/** A file's bytes. Where it is converted: its size and the positions in the original are right. */
+async function bytesOf(name: string, { chunks: read, size, origin }: OpenFile): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let last = 0;
-  for await (const chunk of open.chunks()) {
+  for await (const chunk of read()) {
     chunks.push(chunk.slice());
-    const at = open.origin?.position() ?? -1;
+    const at = origin?.position() ?? last;
     if (at < last) throw new RangeError(`position ${at} after ${last}`);
     last = at;
   }
   const bytes = new Uint8Array(Buffer.concat(chunks));
-  if (bytes.length !== open.size || open.origin?.position() !== open.origin?.size)
-    throw new RangeError(`${name}: size ${open.size}, found ${bytes.length}`);
+  if (origin && (bytes.length !== size || origin.position() !== origin.size))
+    throw new RangeError(`${name}: size ${size}, found ${bytes.length}`);
   return bytes;
+}
+
+/** A file's tensors. An error that names a converted file is a fault; a file that needs no conversion is opened as it is, damage included. */
+async function tensorsOf(name: string, open: OpenFile) {
+  return readSafetensors(await bytesOf(name, open), open.origin ? 'converted' : 'given');
 }
 
 /** The tensors of a repository in plain numbers, and its configuration. step: bytes of a chunk. parts: whether parts can be read. */
@@ -52,9 +57,9 @@ export async function plainTensors(files: Files, step = 1 << 16, parts = true) {
   );
   const shards = [...files.keys()].filter((name) => /-of-/.test(name));
   const all = single
-    ? [await bytesOf('model.safetensors', opened.single!.open)]
-    : await Promise.all(shards.map(async (name) => bytesOf(name, (await opened.from!.open(name, signal))!)));
-  const tensors = new Map(all.flatMap((file) => readSafetensors(file, 'converted')).map((tensor) => [tensor.name, tensor]));
+    ? [await tensorsOf('model.safetensors', opened.single!.open)]
+    : await Promise.all(shards.map(async (name) => tensorsOf(name, (await (opened.from ?? source).open(name, signal))!)));
+  const tensors = new Map(all.flat().map((tensor) => [tensor.name, tensor]));
   const config = JSON.parse(new TextDecoder().decode(opened.files.find(([name]) => name === 'config.json')![1]));
   return { tensors, config };
 }
