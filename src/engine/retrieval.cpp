@@ -254,7 +254,16 @@ Result<void> read_query_weights(const Documents& documents, const Modules& modul
   return {};
 }
 
+Result<void> read_sparse_tokenizer(const Documents& documents, RetrievalParts& out) {
+  auto tokenizer = read_tokenizer(documents, out.sentence.lowercase);
+  if (!tokenizer.ok()) return tokenizer.error();
+  out.tokenizer = std::move(tokenizer).value();
+  return {};
+}
+
 Result<void> read_sparse(const Documents& documents, JsonRef config, RetrievalParts& out) {
+  // As in sentence-transformers, a plain model with a masked-language head, which its loader asks for, is one for SPLADE.
+  if (!documents.has("modules.json")) return read_sparse_tokenizer(documents, out);
   const auto json = documents.read("modules.json");
   if (!json.ok()) return json.error();
   auto modules = parse_module_list(json.value().root());
@@ -284,10 +293,7 @@ Result<void> read_sparse(const Documents& documents, JsonRef config, RetrievalPa
     return fields.result();
   });
   if (!limit.ok()) return limit;
-  auto tokenizer = read_tokenizer(documents, out.sentence.lowercase);
-  if (!tokenizer.ok()) return tokenizer.error();
-  out.tokenizer = std::move(tokenizer).value();
-  return {};
+  return read_sparse_tokenizer(documents, out);
 }
 
 // Ids of the tokens that FlagEmbedding leaves out. Names that tokenizer_config.json lacks are those of XLMRobertaTokenizer.

@@ -132,6 +132,14 @@ describe('sparse-encoding', () => {
     for (const one of [encode, before, whole, root]) await one.dispose();
   });
 
+  it('takes a masked-language model without modules.json for SPLADE, as SparseEncoder does', async () => {
+    const unread = { prompts: { query: 'ask: ' }, default_prompt_name: 'query', max_active_dims: 3 };
+    const saved = await load(files('splade'));
+    const plain = await load(files('splade', { 'modules.json': null, [kSettings]: unread }));
+    expect(await plain(texts)).toEqual(await saved(texts));
+    for (const one of [saved, plain]) await one.dispose();
+  });
+
   it('refuses by name what it cannot know', async () => {
     const refused = (model: string, change: Parameters<typeof files>[1], kind: string, message: RegExp) =>
       expectError(load(files(model, change)), kind, message);
@@ -142,7 +150,8 @@ describe('sparse-encoding', () => {
       /pooling_strategy: expected one of "max", "sum"/,
     );
     await refused('splade', { [kPooling]: { activation_function: 'gelu' } }, 'UnsupportedError', /activation_function/);
-    await refused('splade', { 'modules.json': null }, 'ModelFormatError', /modules.json: expected this file/);
+    const noHead = { 'modules.json': null, 'config.json': { architectures: ['BertModel'] } };
+    await refused('splade', noHead, 'UnsupportedError', /ForMaskedLM, which this task needs/);
     await refused('splade', { 'config.json': { architectures: ['BertModel'] } }, 'UnsupportedError', /ForMaskedLM/);
     await refused(
       'splade',

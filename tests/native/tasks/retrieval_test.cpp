@@ -201,7 +201,7 @@ TEST(Retrieval, WrongFilesAreRefusedByName) {
       {"multi-vector/model", "sentence_bert_config.json", R"({"query_expansion": {"strategy": "min", "length": 2}})", "strategy"},
       {"multi-vector/model", "sentence_bert_config.json", R"({"query_expansion": {"strategy": "fixed"}})", "length"},
       {"multi-vector/model", kSettings, R"({"similarity_fn_name": "meanmaxsim"})", "similarity_fn_name"},
-      {"sparse/splade", "modules.json", nullptr, "modules.json"},
+      {"sparse/splade", "modules.json", "{}", "an array of modules"},
       {"sparse/splade", "modules.json", only.c_str(), "SpladePooling"},
       {"sparse/splade", "modules.json", pooled.c_str(), "found Pooling"},
       {"sparse/splade", "sentence_bert_config.json", "{}", "transformer_task"},
