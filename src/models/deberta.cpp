@@ -15,6 +15,7 @@ void parse_config(Fields& config, ModelConfig& out) {
   read_type_vocab_size(config, encoder);
   read_disentangled(config, encoder);
   encoder.disentangled.own_matrices = true;
+  encoder.biases.keys = false;
 }
 
 constexpr const char* kIgnored[] = {

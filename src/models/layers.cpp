@@ -50,7 +50,7 @@ class Builder : private PlanBuilder {
   }
   Id norm(Id x, const char* name, LayerNorm& weights, NormKind kind) {
     return step({.op = Op::kNorm, .variant = variant(kind), .x = x},
-                {name, &weights, Hold::kNorm, config_.biases.norms, 1, value(x).width});
+                {name, &weights, Hold::kNorm, kind == NormKind::kLayer && config_.biases.norms, 1, value(x).width});
   }
   Id norm(Id x, const char* name, LayerNorm& weights) { return norm(x, name, weights, config_.norm); }
   Id add(Id x, Id other, float factor = 1) { return step({.op = Op::kAdd, .x = x, .other = other, .factor = factor}); }
@@ -129,6 +129,13 @@ class Builder : private PlanBuilder {
     return add(added, x, config_.residual_multiplier);
   }
 
+  // weight has rows of queries, then of keys.
+  Weight of_keys(Weight weight) const {
+    weight.first_unbiased = config_.query_width();
+    weight.unbiased = config_.biases.keys ? 0 : config_.kv_width();
+    return weight;
+  }
+
   Id self_attention(Id x) {
     const bool local = config_.is_local(index_), disentangled = config_.relative_positions == RelativePositions::kDisentangled;
     AttentionStep constants{.shape = config_.attention_shape(),
@@ -140,7 +147,8 @@ class Builder : private PlanBuilder {
     const std::int8_t shape = attention(constants);
     const std::int64_t queries = config_.query_width(), keys = config_.kv_width();
 
-    Id qkv = linear(x, "query_key_value", layer_->qkv, config_.qkv_width(), config_.biases.qkv, Hold::kSensitive);
+    Id qkv = step({.op = Op::kLinear, .x = x}, of_keys({"query_key_value", &layer_->qkv, Hold::kSensitive, config_.biases.qkv,
+                                                        config_.qkv_width(), config_.hidden_size}));
     if (config_.query_key_norm && !config_.query_key_norm_last) qkv = query_key_norms(qkv, shape);
     if (config_.is_rotary(index_)) {
       Rotary& rotary = local && config_.local_rope_theta != 0 ? ends_.local_rotary : ends_.rotary;
@@ -183,7 +191,7 @@ class Builder : private PlanBuilder {
     const bool own = config_.disentangled.own_matrices;
     const Weight matrix = own ? Weight{"relative_query_key", &layer_->relative_qk, Hold::kMatrix, true, rows, config_.hidden_size}
                               : Weight{"query_key", &layer_->qkv, Hold::kSensitive, true, rows, config_.hidden_size};
-    return again(step({.op = Op::kLinear, .x = kRelativeValue}, matrix, Rows::kBuckets));
+    return again(step({.op = Op::kLinear, .x = kRelativeValue}, of_keys(matrix), Rows::kBuckets));
   }
 
   // What is added to scores by the distance; nothing: none is.

@@ -22,28 +22,29 @@
 
 namespace wattn {
 
+// The order of its members is that of a Trainer's state.
 struct TransformerLayer {
   Linear qkv;  // [query_width + 2 * kv_width, hidden]: query, then key, then value
-  LayerNorm query_norm;
-  LayerNorm key_norm;
-  Linear relative_qk;          // [query_width + kv_width, hidden] of relative embeddings, if they have matrices of their own
-  DistanceBias distance_bias;  // if each layer has one
   Linear attention_output;
-  Linear convolution_in;      // [3 * hidden, hidden]: of LFM2's gated short convolution, in place of attention
-  Linear convolution_filter;  // [hidden, kernel]
-  Linear convolution_out;     // [hidden, hidden]
-  LayerNorm attention_norm;
-  LayerNorm attention_output_norm;
+  Linear up;  // gated: [2 * ffn, hidden], the gate first
+  Linear down;
   Linear cross_query;        // [query_width, hidden]
   Linear cross_keys_values;  // [2 * query_width, hidden]: key, then value
   Linear cross_output;
-  LayerNorm cross_norm;
-  Linear up;  // gated: [2 * ffn, hidden], the gate first
-  Linear down;
-  LayerNorm ffn_norm;
-  LayerNorm ffn_output_norm;
+  Linear convolution_in;       // [3 * hidden, hidden]: of LFM2's gated short convolution, in place of attention
+  Linear convolution_filter;   // [hidden, kernel]
+  Linear convolution_out;      // [hidden, hidden]
+  Linear relative_qk;          // [query_width + kv_width, hidden] of relative embeddings, if they have matrices of their own
+  DistanceBias distance_bias;  // if each layer has one
   std::shared_ptr<struct Experts> experts;  // instead of up and down, or null
-  float* begin = nullptr;                   // of the layer's weights, which are followed by those of the next layer
+  LayerNorm query_norm;
+  LayerNorm key_norm;
+  LayerNorm attention_norm;
+  LayerNorm cross_norm;
+  LayerNorm ffn_norm;
+  LayerNorm attention_output_norm;
+  LayerNorm ffn_output_norm;
+  float* begin = nullptr;  // of the layer's weights, which are followed by those of the next layer
 };
 
 struct SlotList;
@@ -122,6 +123,14 @@ class Transformer {
   const Linear& pooler_layer() const { return ends_->pooler; }      // if has_pooler()
   const LayerNorm& last_norm() const { return ends_->final_norm; }  // of a pre-norm model, else empty
   const TransformerLayer& layer_at(std::int64_t i) const { return layers_[static_cast<std::size_t>(config_.weights_of(i))]; }
+  const TransformerLayer& own_layer(std::int64_t i) const { return layers_[static_cast<std::size_t>(i)]; }
+  // What the plan reads of a layer with weights of its own, 0 <= i < own_layers(): each once, in the order of TransformerLayer's
+  // members.
+  std::vector<Weight> own_weights(std::int64_t i) const;
+  // The same of the embeddings, in the order of TransformerEnds' members; without words, a convolution, and what is computed.
+  std::vector<Weight> embedding_weights() const;
+  // The layer with weights of its own that this is a member of; -1: none.
+  std::int64_t own_layer_of(const void* weight) const;
 
   // An InputError names the first id, type, length or position out of range.
   Result<void> check(const Batch& batch) const;
@@ -143,6 +152,7 @@ class Transformer {
   void add_embedding_slots(SlotList& list, const TransformerNames& names, bool is_gguf) const;
   void add_distance_slots(SlotList& list, const std::string& name, const DistanceBias& bias) const;
   void add_layer_slots(SlotList& list, const TransformerNames& names, std::size_t layer, bool is_gguf) const;
+  std::vector<Weight> weights_within(const void* begin, const void* end) const;
   bool head_holds_embeddings() const { return config_.lm_head && config_.tie_word_embeddings; }
 
   TransformerConfig config_;

@@ -90,7 +90,8 @@ struct TransformerConfig {
   struct {
     bool qkv = true;
     bool attention_output = true;
-    bool up = true;  // and gate
+    bool keys = true;  // where there is one of query, key and value
+    bool up = true;    // and gate
     bool down = true;
     bool norms = true;
   } biases;

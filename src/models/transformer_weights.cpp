@@ -1,5 +1,6 @@
 // The Transformer's weights: their memory, and the checkpoint's tensors that fill it.
 #include <algorithm>
+#include <functional>
 #include <memory>
 
 #include "models/layers.h"
@@ -127,6 +128,33 @@ void Transformer::set_tables() {
     set_fairseq_sinusoidal(ends_->positions, config_.position_offset, padding);
   }
   if (config_.relative_positions == RelativePositions::kAlibi) set_alibi(ends_->distances, config_.num_attention_heads);
+}
+
+std::vector<Weight> Transformer::weights_within(const void* begin, const void* end) const {
+  std::vector<Weight> out;
+  const std::less<const void*> before;
+  for (const Weight& weight : plan_.weights) {
+    const bool within = !before(weight.at, begin) && before(weight.at, end) && weight.learned != Learned::kNever;
+    if (within && std::ranges::find(out, weight.at, &Weight::at) == out.end()) out.push_back(weight);
+  }
+  std::ranges::sort(out, before, &Weight::at);
+  return out;
+}
+
+std::vector<Weight> Transformer::own_weights(std::int64_t i) const {
+  const TransformerLayer* layer = &layers_[static_cast<std::size_t>(i)];
+  return weights_within(layer, layer + 1);
+}
+
+std::vector<Weight> Transformer::embedding_weights() const { return weights_within(&ends_->positions, &ends_->convolution); }
+
+std::int64_t Transformer::own_layer_of(const void* weight) const {
+  for (std::int64_t i = 0; i < config_.own_layers(); ++i) {
+    const TransformerLayer* layer = &layers_[static_cast<std::size_t>(i)];
+    const std::less<const void*> before;
+    if (!before(weight, layer) && before(weight, layer + 1)) return i;
+  }
+  return -1;
 }
 
 void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) const {

@@ -50,7 +50,7 @@ class Tape {
     return layer.of_result.front() == layer.result ? layer.data[static_cast<std::size_t>(layer.result)] : nullptr;
   }
   static bool shares_weights(const Plan& plan) {
-    return plan.layers.size() > 1 && plan.layers.front().weights == plan.layers.back().weights;
+    return std::ranges::adjacent_find(plan.layers, std::greater_equal<>(), &wattn::Layer::weights) != plan.layers.end();
   }
 
  private:

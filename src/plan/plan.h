@@ -79,6 +79,7 @@ struct Weight {
   bool bias = false;
   std::int64_t rows = 0, width = 0;
   Learned learned = Learned::kWithSection;
+  std::int64_t first_unbiased = 0, unbiased = 0;  // rows without a bias
 };
 
 // Steps in their order. Value 0 is the stream, value 1 the relative embeddings.

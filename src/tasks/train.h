@@ -175,7 +175,8 @@ class Trainer {
   struct LoraTarget {
     std::string module;  // the checkpoint's name, without ".weight"
     WeightRows rows;
-    bool is_first;  // of the layers of its stack
+    bool is_first;                                        // of the layers of its stack
+    std::function<std::int64_t(std::int64_t row)> place;  // among rows, of the checkpoint's row
   };
   // Weights that are changed, and their gradients. Without a gradient: the table of words, whose gradients and moments are in
   // word_gradients_ and word_moments_, as only words that have occurred have any.
@@ -207,11 +208,16 @@ class Trainer {
   Result<void> take_word_moments(const float* from);
   void update_words(const AdamStep& adam, std::span<float> table);
   // Rows of B, or magnitudes, as the checkpoint has those of the matrix.
-  std::vector<float> in_order_of_file(const std::string& module, std::span<const float> rows, std::int64_t width) const;
+  static std::vector<float> in_order_of_file(const LoraTarget& target, std::span<const float> rows, std::int64_t width);
   void add_bias_tensors(std::vector<NamedTensor>& out) const;
   Result<void> prepare_layers();
-  void prepare_stack(const Stack& stack, std::int64_t first_layer);
   void prepare_embeddings(std::size_t stack);
+  // Of a plan, with their gradients.
+  void add_weights(const Transformer& stack, std::span<const Weight> values, std::span<const Weight> gradients);
+  void add_linear(const Linear& value, const Linear& gradient, std::int64_t first_unbiased = 0, std::int64_t unbiased = 0);
+  void add_experts(const Experts& value, const Experts& gradient);
+  void add_norm(const LayerNorm& value, const LayerNorm& gradient, bool has_bias);
+  void add_vector(float* value, float* gradient, std::int64_t first, std::int64_t size);
   void prepare_buckets(const TransformerConfig& config, const DistanceBias& bias, const DistanceBias& gradient);
   // Adds the gradients that backward() has left at distances to those of the buckets.
   void collect_buckets();

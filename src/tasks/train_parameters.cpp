@@ -1,6 +1,8 @@
 // Which weights a Trainer changes: their values and gradients, and the names under which an adapter is saved.
 #include <algorithm>
 #include <cstddef>
+#include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "models/heads_backward.h"
@@ -24,6 +26,12 @@ bool reads_pooler(const Arch& arch, const HeadLayers& layers) {
 std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
 std::size_t size_of(std::int64_t size) { return static_cast<std::size_t>(size); }
+
+bool is_linear(Hold hold) { return hold == Hold::kMatrix || hold == Hold::kSensitive || hold == Hold::kFilter; }
+
+bool has_norm_biases(const TransformerConfig& config) { return config.norm == NormKind::kLayer && config.biases.norms; }
+
+std::span<float> all_of(const Embedding& table) { return {static_cast<float*>(table.table), size_of(table.rows * table.hidden)}; }
 
 }  // namespace
 
@@ -88,45 +96,20 @@ std::string Trainer::module_prefix() const {
   return model_.decoder() ? model_.arch().seq2seq_prefix : model_.arch().base_prefix;
 }
 
+// The matrices of layers whose products are steps of their own: not those of relative embeddings, nor an expert's.
 std::vector<Trainer::LoraTarget> Trainer::lora_targets() const {
-  using Layer = TransformerLayer;
-  struct Role {
-    const char* name;
-    Linear Layer::* linear;
-    std::int64_t first, out;
-  };
+  constexpr std::string_view kWeight = ".weight";
   std::vector<LoraTarget> out;
   for (const Stack& stack : stacks_) {
-    const TransformerConfig& config = stack.model->config();
-    const TransformerNames& names = *stack.names;
-    const std::int64_t queries = config.query_width(), keys = config.kv_width(), ffn = config.intermediate_size;
-    const char* up = !config.gated() && names.plain_up ? names.plain_up : names.up;
-    const Role roles[] = {
-        {names.query, &Layer::qkv, 0, queries},
-        {names.key, &Layer::qkv, queries, keys},
-        {names.value, &Layer::qkv, queries + keys, keys},
-        {names.query_key_value, &Layer::qkv, 0, config.qkv_width()},
-        {names.attention_output, &Layer::attention_output, 0, config.hidden_size},
-        {names.short_convolution_in, &Layer::convolution_in, 0, 3 * config.hidden_size},
-        {names.short_convolution_out, &Layer::convolution_out, 0, config.hidden_size},
-        {names.cross_query, &Layer::cross_query, 0, queries},
-        {names.cross_key, &Layer::cross_keys_values, 0, queries},
-        {names.cross_value, &Layer::cross_keys_values, queries, queries},
-        {names.cross_output, &Layer::cross_output, 0, config.hidden_size},
-        {config.gated() ? names.gate : nullptr, &Layer::up, 0, ffn},
-        {up, &Layer::up, config.gated() ? ffn : 0, ffn},
-        {config.gated() ? names.gate_up : nullptr, &Layer::up, 0, 2 * ffn},
-        {names.down, &Layer::down, 0, config.hidden_size},
-    };
-    const std::int64_t layers = config.own_layers();
-    for (std::int64_t layer = 0; layer < layers; ++layer) {
-      for (const Role& role : roles) {
-        const bool is_there = (stack.model->layer_at(layer).*role.linear).out > 0;  // layers with experts have no up and down
-        if (!role.name || !is_there || (role.name == names.up && role.name != up)) continue;
-        out.push_back({layer_name(role.name, size_of(layer), size_of(config.group_layers)),
-                       {stack.model->layer_at(layer).*role.linear, role.first, role.out},
-                       layer == 0});
-      }
+    for (const WeightSlot& slot : stack.model->weight_slots(*stack.names, false)) {
+      const auto* layer = static_cast<const Linear*>(slot.layer);
+      const std::int64_t own = slot.values || !slot.name.ends_with(kWeight) ? -1 : stack.model->own_layer_of(layer);
+      if (own < 0) continue;
+      const TransformerLayer& of = stack.model->own_layer(own);
+      if (layer == &of.relative_qk || layer == &of.convolution_filter) continue;
+      const std::int64_t rows = slot.shape[slot.transposed ? 1 : 0], first = rows == layer->out ? 0 : slot.first;
+      const auto place = [=](std::int64_t row) { return slot.place(row) - first; };
+      out.push_back({slot.name.substr(0, slot.name.size() - kWeight.size()), {*layer, first, rows}, own == 0, place});
     }
   }
   return out;
@@ -213,30 +196,28 @@ void Trainer::add_bias(const Linear& layer, std::int64_t first, std::int64_t cou
 }
 
 void Trainer::prepare_biases() {
-  using Layer = TransformerLayer;
   if (options_.bias == LoraBias::kLoraOnly) {
     for (const LoraTarget& target : targets_) add_bias(target.rows.layer, target.rows.first, target.rows.out);
   }
   if (options_.bias != LoraBias::kAll) return;
   for (const Stack& stack : stacks_) {
     const TransformerConfig& config = stack.model->config();
-    const auto add_norm = [&](const LayerNorm& norm) {
-      const bool has_bias = norm.hidden > 0 && config.norm == NormKind::kLayer && config.biases.norms;
-      if (has_bias) add_bias(norm.beta, norm.hidden, 0, norm.hidden);
+    const auto add_norm_bias = [&](const LayerNorm& norm) {
+      if (norm.hidden > 0) add_bias(norm.beta, norm.hidden, 0, norm.hidden);
     };
     for (std::int64_t i = 0; i < config.own_layers(); ++i) {
-      const Layer& layer = stack.model->layer_at(i);
-      for (const auto part :
-           {&Layer::qkv, &Layer::attention_output, &Layer::convolution_in, &Layer::convolution_filter, &Layer::convolution_out,
-            &Layer::cross_query, &Layer::cross_keys_values, &Layer::cross_output, &Layer::up, &Layer::down}) {
-        add_bias(layer.*part, 0, (layer.*part).out);
+      for (const Weight& weight : stack.model->own_weights(i)) {
+        if (is_linear(weight.hold)) {
+          const auto& linear = *static_cast<const Linear*>(weight.at);
+          add_bias(linear, 0, linear.out);
+        } else if (weight.hold == Hold::kExperts) {
+          add_bias((*static_cast<const std::shared_ptr<Experts>*>(weight.at))->bias, config.hidden_size, 0, config.hidden_size);
+        } else if (weight.hold == Hold::kNorm && weight.bias) {
+          add_norm_bias(*static_cast<const LayerNorm*>(weight.at));
+        }
       }
-      if (layer.experts) add_bias(layer.experts->bias, config.hidden_size, 0, config.hidden_size);
-      if (config.norm_placement == NormPlacement::kPost || i > 0 || config.first_attention_norm) add_norm(layer.attention_norm);
-      if (config.cross_attention) add_norm(layer.cross_norm);
-      add_norm(layer.ffn_norm);
     }
-    add_norm(stack.model->last_norm());
+    if (has_norm_biases(config)) add_norm_bias(stack.model->last_norm());
   }
 }
 
@@ -270,52 +251,99 @@ Result<void> Trainer::prepare_layers() {
     if (!gradients.ok()) return gradients.error();
     stack.gradients = std::make_unique<Transformer>(std::move(gradients).value());
     if (trains_embeddings()) prepare_embeddings(i);
-    prepare_stack(stack, first_layer(i));
+    for (std::int64_t layer = first_layer(i); layer < config.own_layers(); ++layer)
+      add_weights(*stack.model, stack.model->own_weights(layer), stack.gradients->own_weights(layer));
+    const Transformer::Ends &value = stack.model->ends(), &gradient = stack.gradients->ends();
+    if (first_layer(i) == 0) {
+      add_linear(value.convolution.layer, gradient.convolution.layer);
+      add_norm(value.convolution.norm, gradient.convolution.norm, true);
+    }
+    add_norm(value.final_norm, gradient.final_norm, has_norm_biases(config));
   }
   return {};
 }
 
 void Trainer::prepare_embeddings(std::size_t i) {
   const Stack& stack = stacks_[i];
-  const TransformerConfig& config = stack.model->config();
   const Transformer::Ends &value = stack.model->ends(), &gradient = stack.gradients->ends();
-  const auto add_table = [&](const Embedding& table, const Embedding& d_table) {
-    if (table.rows == 0) return;
-    const auto all = [&](const Embedding& of) { return std::span(static_cast<float*>(of.table), size_of(of.rows * of.hidden)); };
-    parameters_.push_back({all(table), all(d_table)});
-  };
-  const auto add_vector = [&](float* values, float* gradients, std::int64_t size) {
-    parameters_.push_back({{values, size_of(size)}, {gradients, size_of(size)}, false});
-  };
-  const auto add_linear = [&](const Linear& linear, const Linear& d_linear, bool has_bias) {
-    if (linear.out == 0) return;
-    parameters_.push_back({weights_f32(linear), weights_f32(d_linear), true, linear.in * linear.out});
-    if (has_bias) add_vector(linear.bias, d_linear.bias, linear.out);
-  };
-  const auto add_norm = [&](const LayerNorm& norm, const LayerNorm& d_norm, NormKind kind) {
-    if (norm.hidden == 0) return;
-    add_vector(norm.gamma, d_norm.gamma, norm.hidden);
-    if (kind == NormKind::kLayer && config.biases.norms) add_vector(norm.beta, d_norm.beta, norm.hidden);
-  };
   if (i + 1 == stacks_.size()) {
     if (trains_word_table()) {
       const Embedding& words = value.words;
       word_gradients_ = RowTable(words.rows, words.hidden);
       word_moments_ = RowTable(words.rows, 2 * words.hidden);
-      parameters_.push_back({{static_cast<float*>(words.table), size_of(words.rows * words.hidden)}, {}});
+      parameters_.push_back({all_of(words), {}});
     }
     // BART's final_logits_bias is a constant.
     const std::string_view bias = stack.names->lm_head_bias ? stack.names->lm_head_bias : "";
-    add_linear(value.lm_head, gradient.lm_head, config.lm_head_bias && bias.ends_with(".bias"));
+    Linear head = value.lm_head;
+    if (!stack.model->config().lm_head_bias || !bias.ends_with(".bias")) head.bias = nullptr;
+    add_linear(head, gradient.lm_head);
   }
-  if (config.positions != Positions::kSinusoidal && !config.fairseq_positions) add_table(value.positions, gradient.positions);
-  add_table(value.token_types, gradient.token_types);
-  add_norm(value.norm, gradient.norm, config.norm);
-  add_linear(value.projection, gradient.projection, true);
-  add_table(value.relative, gradient.relative);
-  if (config.disentangled.norm) add_norm(value.relative_norm, gradient.relative_norm, NormKind::kLayer);
-  if (config.relative_positions == RelativePositions::kT5Buckets && !config.t5.each_layer) {
-    prepare_buckets(config, value.distances, gradient.distances);
+  add_weights(*stack.model, stack.model->embedding_weights(), stack.gradients->embedding_weights());
+}
+
+void Trainer::add_vector(float* value, float* gradient, std::int64_t first, std::int64_t size) {
+  if (size > 0) parameters_.push_back({{value + first, size_of(size)}, {gradient + first, size_of(size)}, false});
+}
+
+void Trainer::add_linear(const Linear& value, const Linear& gradient, std::int64_t first_unbiased, std::int64_t unbiased) {
+  if (value.out == 0) return;
+  parameters_.push_back({weights_f32(value), weights_f32(gradient), true, value.in * value.out});
+  if (!value.bias) return;
+  if (unbiased > 0) add_vector(value.bias, gradient.bias, 0, first_unbiased);
+  const std::int64_t next = unbiased > 0 ? first_unbiased + unbiased : 0;
+  add_vector(value.bias, gradient.bias, next, value.out - next);
+}
+
+void Trainer::add_norm(const LayerNorm& value, const LayerNorm& gradient, bool has_bias) {
+  if (value.hidden == 0) return;
+  add_vector(value.gamma, gradient.gamma, 0, value.hidden);
+  if (has_bias) add_vector(value.beta, gradient.beta, 0, value.hidden);
+}
+
+void Trainer::add_experts(const Experts& value, const Experts& gradient) {
+  add_linear(value.router, gradient.router);
+  for (std::size_t expert = 0; expert < value.up.size(); ++expert) {
+    add_linear(value.up[expert], gradient.up[expert]);
+    add_linear(value.down[expert], gradient.down[expert]);
+  }
+  add_vector(value.bias, gradient.bias, 0, value.down.front().out);
+}
+
+void Trainer::add_weights(const Transformer& stack, std::span<const Weight> values, std::span<const Weight> gradients) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Weight& weight = values[i];
+    const auto both = [&]<class Held>(std::type_identity<Held>, const auto& add) {
+      add(*static_cast<const Held*>(weight.at), *static_cast<const Held*>(gradients[i].at));
+    };
+    switch (weight.hold) {
+      case Hold::kMatrix:
+      case Hold::kSensitive:
+      case Hold::kFilter:
+        both(std::type_identity<Linear>(), [&](const Linear& value, const Linear& gradient) {
+          add_linear(value, gradient, weight.first_unbiased, weight.unbiased);
+        });
+        break;
+      case Hold::kNorm:
+        both(std::type_identity<LayerNorm>(),
+             [&](const LayerNorm& value, const LayerNorm& gradient) { add_norm(value, gradient, weight.bias); });
+        break;
+      case Hold::kFineTable:
+        both(std::type_identity<Embedding>(),
+             [&](const Embedding& value, const Embedding& gradient) { parameters_.push_back({all_of(value), all_of(gradient)}); });
+        break;
+      case Hold::kExperts:
+        both(std::type_identity<std::shared_ptr<Experts>>(),
+             [&](const auto& value, const auto& gradient) { add_experts(*value, *gradient); });
+        break;
+      case Hold::kDistances:
+      case Hold::kConstant:
+        both(std::type_identity<DistanceBias>(),
+             [&](const DistanceBias& value, const DistanceBias& gradient) { prepare_buckets(stack.config(), value, gradient); });
+        break;
+      case Hold::kWords:
+        break;  // prepare_embeddings() adds them
+    }
   }
 }
 
@@ -369,61 +397,6 @@ void Trainer::spread_weights() {
   }
 }
 
-void Trainer::prepare_stack(const Stack& stack, std::int64_t first_layer) {
-  const Transformer &transformer = *stack.model, &gradients = *stack.gradients;
-  const TransformerConfig& config = transformer.config();
-  const auto add_vector = [&](float* value, float* gradient, std::int64_t first, std::int64_t size) {
-    parameters_.push_back({{value + first, size_of(size)}, {gradient + first, size_of(size)}, false});
-  };
-  const auto add_matrix = [&](const Linear& value, const Linear& gradient, bool of_keys = true) {
-    if (value.out == 0) return;
-    parameters_.push_back({weights_f32(value), weights_f32(gradient), true, value.in * value.out});
-    if (!value.bias) return;
-    const std::int64_t keys = of_keys ? 0 : config.kv_width(), queries = keys > 0 ? config.query_width() : 0;
-    if (queries > 0) add_vector(value.bias, gradient.bias, 0, queries);
-    add_vector(value.bias, gradient.bias, queries + keys, value.out - queries - keys);
-  };
-  const auto add_norm = [&](const LayerNorm& value, const LayerNorm& gradient, bool has_bias) {
-    if (value.hidden == 0) return;
-    add_vector(value.gamma, gradient.gamma, 0, value.hidden);
-    if (has_bias) add_vector(value.beta, gradient.beta, 0, value.hidden);
-  };
-  const bool has_bias = config.norm == NormKind::kLayer && config.biases.norms;
-  for (std::int64_t i = first_layer; i < config.own_layers(); ++i) {
-    const TransformerLayer &value = transformer.layer_at(i), &gradient = gradients.layer_at(i);
-    using Layer = TransformerLayer;
-    add_matrix(value.qkv, gradient.qkv, !stack.names->query_bias);  // DeBERTa's keys have no bias
-    for (const auto matrix : {&Layer::attention_output, &Layer::up, &Layer::down, &Layer::cross_query, &Layer::cross_keys_values,
-                              &Layer::cross_output, &Layer::convolution_in, &Layer::convolution_filter, &Layer::convolution_out}) {
-      add_matrix(value.*matrix, gradient.*matrix);
-    }
-    if (value.relative_qk.out > 0) {
-      parameters_.push_back(
-          {weights_f32(value.relative_qk), weights_f32(gradient.relative_qk), true, value.relative_qk.in * value.relative_qk.out});
-      add_vector(value.relative_qk.bias, gradient.relative_qk.bias, 0, config.query_width());
-    }
-    if (config.t5.each_layer) prepare_buckets(config, value.distance_bias, gradient.distance_bias);
-    if (value.experts) {
-      const Experts &experts = *value.experts, &d_experts = *gradient.experts;
-      add_matrix(experts.router, d_experts.router);
-      for (std::size_t expert = 0; expert < experts.up.size(); ++expert) {
-        add_matrix(experts.up[expert], d_experts.up[expert]);
-        add_matrix(experts.down[expert], d_experts.down[expert]);
-      }
-      add_vector(experts.bias, d_experts.bias, 0, config.hidden_size);
-    }
-    for (const auto norm : {&Layer::query_norm, &Layer::key_norm}) add_norm(value.*norm, gradient.*norm, false);
-    for (const auto norm :
-         {&Layer::attention_norm, &Layer::cross_norm, &Layer::ffn_norm, &Layer::attention_output_norm, &Layer::ffn_output_norm}) {
-      add_norm(value.*norm, gradient.*norm, has_bias);
-    }
-  }
-  const Convolution &convolution = transformer.ends().convolution, &d_convolution = gradients.ends().convolution;
-  if (first_layer == 0) add_matrix(convolution.layer, d_convolution.layer);
-  if (first_layer == 0) add_norm(convolution.norm, d_convolution.norm, true);
-  add_norm(transformer.last_norm(), gradients.last_norm(), has_bias);
-}
-
 // PEFT's name of a module that has matrices of LoRA is that of its base layer.
 void Trainer::add_bias_tensors(std::vector<NamedTensor>& out) const {
   for (const Stack& stack : stacks_) {
@@ -443,15 +416,10 @@ void Trainer::add_bias_tensors(std::vector<NamedTensor>& out) const {
   }
 }
 
-std::vector<float> Trainer::in_order_of_file(const std::string& module, std::span<const float> rows, std::int64_t width) const {
-  std::vector<float> out(rows.begin(), rows.end());
-  for (const Stack& stack : stacks_) {
-    for (const WeightSlot& slot : stack.model->weight_slots(*stack.names, false)) {
-      if (!slot.place_of || slot.name != module + ".weight") continue;
-      for (std::int64_t i = 0; i * width < std::ssize(rows); ++i)
-        std::copy_n(rows.data() + slot.place(i) * width, width, out.data() + i * width);
-    }
-  }
+std::vector<float> Trainer::in_order_of_file(const LoraTarget& target, std::span<const float> rows, std::int64_t width) {
+  std::vector<float> out(rows.size());
+  for (std::int64_t i = 0; i * width < std::ssize(rows); ++i)
+    std::copy_n(rows.data() + target.place(i) * width, width, out.data() + i * width);
   return out;
 }
 
@@ -463,9 +431,9 @@ std::vector<NamedTensor> Trainer::adapter() {
     const auto copy = [](std::span<float> values) { return std::vector<float>(values.begin(), values.end()); };
     const WeightRows& rows = targets_[i].rows;
     out.push_back({name + ".lora_A.weight", {matrix.r(), rows.layer.in}, copy(matrix.a())});
-    out.push_back({name + ".lora_B.weight", {rows.out, matrix.r()}, in_order_of_file(targets_[i].module, matrix.b(), matrix.r())});
+    out.push_back({name + ".lora_B.weight", {rows.out, matrix.r()}, in_order_of_file(targets_[i], matrix.b(), matrix.r())});
     if (matrix.magnitude().empty()) continue;
-    out.push_back({name + ".lora_magnitude_vector", {rows.out}, in_order_of_file(targets_[i].module, matrix.magnitude(), 1)});
+    out.push_back({name + ".lora_magnitude_vector", {rows.out}, in_order_of_file(targets_[i], matrix.magnitude(), 1)});
   }
   add_bias_tensors(out);
   if (!model_.head()) return out;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -117,6 +118,68 @@ TEST(Trainer, LearnsInEveryArchitecture) {
       EXPECT_LT(last, 0.8 * first);
       EXPECT_NE(vectors_of(*model), before);
     }
+  }
+}
+
+// The folders above and those of all variants.
+std::vector<std::string> all_folders() {
+  std::vector<std::string> folders(std::begin(kFolders), std::end(kFolders));
+  for (const std::string group : {"variants/encoders/", "variants/decoders/"})
+    for (const std::string& name : test::case_names(group)) folders.push_back(group + name);
+  return folders;
+}
+
+// Adam's first step moves each weight by at most the learning rate: one that training leaves out stays, one that it has twice goes
+// further.
+TEST(Trainer, MovesEachWeightOnce) {
+  for (const std::string& folder : all_folders()) {
+    SCOPED_TRACE(folder);
+    const auto model = load(folder);
+    const auto before = checkpoint(*model).value();
+    TrainOptions options{.method = TrainMethod::kFull, .schedule = Schedule::kConstant};
+    options.adam.lr = 1e-3f;
+    options.adam.weight_decay = 0;
+    options.max_grad_norm = 0;
+    auto trainer = std::move(Trainer::begin(*model, options)).value();
+    ASSERT_TRUE(trainer->accumulate(Rows().rows, 1).ok());
+    ASSERT_TRUE(trainer->update().ok());
+    const auto after = checkpoint(*model).value();
+    ASSERT_EQ(after.size(), before.size());
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      float most = 0;
+      for (std::size_t at = 0; at < after[i].values.size(); ++at)
+        most = std::max(most, std::abs(after[i].values[at] - before[i].values[at]));
+      const char* pooler = model->arch().names.pooler;
+      const bool is_read = !pooler || !after[i].name.starts_with(pooler);
+      EXPECT_LE(most, 1.01e-3f) << after[i].name;
+      if (is_read) EXPECT_GT(most, 0.0f) << after[i].name;
+    }
+  }
+}
+
+// Under the names of its own checkpoint, each once.
+TEST(Trainer, AdaptsTheMatricesThatItNames) {
+  for (const std::string& folder : all_folders()) {
+    SCOPED_TRACE(folder);
+    const auto model = load(folder);
+    const auto before = checkpoint(*model).value();
+    TrainOptions options{.method = TrainMethod::kLora, .target_modules = {"all-linear"}, .schedule = Schedule::kConstant};
+    options.adam.lr = 1e-2f;
+    auto trainer = std::move(Trainer::begin(*model, options)).value();
+    ASSERT_TRUE(trainer->accumulate(Rows().rows, 1).ok());
+    ASSERT_TRUE(trainer->update().ok());
+    std::set<std::string> named;
+    constexpr std::string_view kPrefix = "base_model.model.", kEnd = ".lora_A.weight";
+    for (const NamedTensor& tensor : trainer->adapter()) {
+      if (!tensor.name.ends_with(kEnd)) continue;
+      const auto size = tensor.name.size() - kPrefix.size() - kEnd.size();
+      EXPECT_TRUE(named.insert(tensor.name.substr(kPrefix.size(), size) + ".weight").second) << tensor.name;
+    }
+    EXPECT_FALSE(named.empty());
+    const auto after = checkpoint(*model).value();
+    for (std::size_t i = 0; i < after.size(); ++i)
+      EXPECT_EQ(after[i].values != before[i].values, named.erase(after[i].name) == 1) << after[i].name;
+    EXPECT_TRUE(named.empty()) << *named.begin();
   }
 }
 
