@@ -4,10 +4,11 @@ import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
-import { capture, must, root } from './lib/shell.mjs';
+import { capture, fail, must, root } from './lib/shell.mjs';
 import { setup } from './setup.mjs';
 
 const seconds = Number(process.argv[2] ?? 10);
+if (!(seconds > 0)) fail(`npm run fuzz -- SECONDS [TARGET]: expected a number of seconds, found ${process.argv[2]}`);
 const only = process.argv[3];
 const targetsOf = (ending) =>
   readdirSync(join(root, 'tests/fuzz'))
