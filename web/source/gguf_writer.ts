@@ -180,41 +180,41 @@ const kSteps = 12582912; // 1.5 * 2^23
 /** To a whole number, ties to even, as the kernels round. */
 const rounded = (x: number) => fround(fround(x) + kSteps) - kSteps;
 
-/** The largest magnitude of some values. */
-const largest = (values: Float32Array) => values.reduce((most, x) => max(most, abs(x)), 0);
-
-/** The scale of a group of weights (weight_scale in src/kernels/quant.h, in float32 as there). */
-function groupScale(group: Float32Array): number {
-  let most = 0;
-  for (const sign of [1, -1]) {
-    const part = group.map((x) => max(sign * x, 0));
-    const at = (i: number) => part[i] as number;
-    for (let i = 0; i < part.length; i += 8) {
-      const [a, b, c, d] = [0, 1, 2, 3].map((j) => fround(at(i + j) + at(i + j + 4))) as [number, number, number, number];
-      most = max(most, fround(a + b), fround(c + d));
+/** The scale of a group of weights that begins there (weight_scale in src/kernels/quant.h, in float32 as there). */
+function groupScale(values: Float32Array, begin: number): number {
+  let [largest, most] = [0, 0];
+  for (let i = begin; i < begin + kNativeBlock; ++i) largest = max(largest, abs(values[i] as number));
+  for (let i = begin; i < begin + kNativeBlock; i += 8) {
+    for (let j = i; j < i + 4; j += 2) {
+      const [a, b, c, d] = [values[j] as number, values[j + 4] as number, values[j + 1] as number, values[j + 5] as number];
+      const plus = fround(fround(max(a, 0) + max(b, 0)) + fround(max(c, 0) + max(d, 0)));
+      const minus = fround(fround(max(-a, 0) + max(-b, 0)) + fround(max(-c, 0) + max(-d, 0)));
+      most = max(most, plus, minus);
     }
   }
-  return max(fround(largest(group) / 127), fround(most / 168));
+  return max(fround(largest / 127), fround(most / 168));
 }
 
 /** W8: q8 as the kernels have it. width: of a row of a table, which has one scale (quantize_row in src/ops/embedding.cpp). */
 function toNative(values: Float32Array, width: number | undefined): Uint8Array {
-  const out = new DataView(new ArrayBuffer((values.length / 32) * 34));
+  const kBytes = kNativeBlock + 4;
+  const out = new Int8Array((values.length / kNativeBlock) * kBytes);
+  const scales = new Float32Array(out.buffer); // engines are little-endian
   let scale = 0;
   let factor = 0;
-  for (let from = 0, to = 0; from < values.length; from += kNativeBlock, to += 68) {
-    const group = values.subarray(from, from + kNativeBlock);
+  for (let from = 0, to = 0; from < values.length; from += kNativeBlock, to += kBytes) {
     if (width === undefined) {
-      scale = groupScale(group);
+      scale = groupScale(values, from);
       factor = fround(1 / scale);
     } else if (from % width === 0) {
-      const most = largest(values.subarray(from, from + width));
-      scale = fround(most / 127);
-      factor = fround(127 / most);
+      let largest = 0;
+      for (let i = from; i < from + width; ++i) largest = max(largest, abs(values[i] as number));
+      scale = fround(largest / 127);
+      factor = fround(127 / largest);
     }
     if (!Number.isFinite(factor)) factor = 0;
-    out.setFloat32(to, scale, true);
-    group.forEach((x, i) => out.setInt8(to + 4 + i, rounded(x * factor)));
+    scales[to / 4] = scale;
+    for (let i = 0; i < kNativeBlock; ++i) out[to + 4 + i] = rounded((values[from + i] as number) * factor);
   }
   return new Uint8Array(out.buffer);
 }
