@@ -127,13 +127,15 @@ class ModelHandle {
     (model_ ? model_->team() : loader_->team()).set_helpers(count);
     return answer();
   }
+  // Answer: held, see WeightLoader.
   val finish() {
     auto loaded = loader_->finish();
     if (!loaded.ok()) return answer(loaded.error());
     model_ = std::move(loaded).value();
+    const val held = to_typed_array(loader_->held());
     loader_.reset();
     chunk_ = std::string();
-    return answer();
+    return answer("held", held);
   }
 
   // names: array of strings; tensors: {sizes: Int32Array of AdapterTensor's fields, values: Float32Array} (models/adapter.h).

@@ -239,6 +239,8 @@ class ModelLoader {
 
   // How memory has the rows of a tensor of those files.
   HeldBlocks blocks_of(std::string_view name) const { return weights_->blocks_of(name); }
+  // See WeightLoader.
+  std::vector<std::uint8_t> held() const { return weights_->held(); }
 
   Result<void> begin_weight_file(std::string_view name, std::uint64_t bytes);
   Result<void> push(std::string_view bytes) { return weights_->push(bytes); }

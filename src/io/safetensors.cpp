@@ -13,11 +13,14 @@ Result<TensorInfo> parse_tensor(std::string_view name, JsonRef entry) {
   const auto dtype_text = entry["dtype"].as_string();
   if (!dtype_text.ok()) return dtype_text.error();
   const auto dtype = dtype_from_name(dtype_text.value());
-  if (!dtype) {
+  if (dtype_text.value() == "W8") {
+    const auto is_w8 = [](const BlockType& type) { return type.number == kW8; };
+    tensor.blocks = &*std::find_if(block_types().begin(), block_types().end(), is_w8);
+  } else if (!dtype) {
     return unsupported_error(entry["dtype"].where() + ": expected one of F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL, found " +
                              entry["dtype"].describe());
   }
-  tensor.dtype = *dtype;
+  tensor.dtype = dtype.value_or(DType::kF32);
 
   const JsonRef shape = entry["shape"];
   if (!shape.is_array()) return shape.mismatch("an array of dimensions");
@@ -39,10 +42,13 @@ Result<TensorInfo> parse_tensor(std::string_view name, JsonRef entry) {
   tensor.begin = static_cast<std::uint64_t>(begin.value());
   tensor.end = static_cast<std::uint64_t>(end.value());
 
-  const auto item_bytes = static_cast<std::uint64_t>(dtype_bytes(tensor.dtype));
+  // Elements are blocks of some values of a row, or values.
+  const std::int64_t length = tensor.piece_length();
+  if (length > 1 && (tensor.shape.empty() || tensor.shape.back() % length != 0)) return shape.mismatch("rows of whole blocks");
+  const auto item_bytes = static_cast<std::uint64_t>(tensor.piece_bytes());
   const std::uint64_t span = tensor.end - tensor.begin;
-  if (span % item_bytes != 0 || span / item_bytes != static_cast<std::uint64_t>(*count)) {
-    return model_format_error(offsets.where() + ": expected " + std::to_string(*count) + " elements of " +
+  if (span % item_bytes != 0 || span / item_bytes != static_cast<std::uint64_t>(*count / length)) {
+    return model_format_error(offsets.where() + ": expected " + std::to_string(*count / length) + " elements of " +
                               std::to_string(item_bytes) + " bytes for shape " + to_string(tensor.shape) + ", found " +
                               std::to_string(span) + " bytes");
   }

@@ -1,5 +1,6 @@
 // The safetensors format: the length of the JSON header in 8 little-endian bytes, the header, the tensors' bytes without gaps.
-// Format: https://github.com/huggingface/safetensors (README, "Format").
+// Format: https://github.com/huggingface/safetensors (README, "Format"). Copies in wattn's cache also have the type W8
+// (io/gguf_blocks.h), whose elements are blocks.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace wattn {
 struct TensorInfo {
   std::string name;
   DType dtype = DType::kF32;
-  const BlockType* blocks = nullptr;  // of GGUF, in place of dtype; null: plain numbers
+  const BlockType* blocks = nullptr;  // in place of dtype; null: plain numbers
   Shape shape;
   std::uint64_t begin = 0;  // byte offset into the data after the header
   std::uint64_t end = 0;

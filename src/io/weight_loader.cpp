@@ -11,6 +11,7 @@ namespace wattn {
 namespace {
 
 constexpr std::uint64_t kFirstGgufBytes = 1 << 16;
+constexpr int kFileBegins = -2;  // in WeightLoader::all_slots_
 
 bool is_float(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF64; }
 
@@ -93,6 +94,22 @@ HeldBlocks WeightLoader::blocks_of(std::string_view name) const {
   return found == slot_by_name_.end() ? HeldBlocks::kNone : slots_[found->second].blocks;
 }
 
+std::vector<std::uint8_t> WeightLoader::held() const {
+  std::vector<std::uint8_t> out;
+  if (widened_blocks_) return out;
+  for (const int i : all_slots_) {
+    if (i < 0) {
+      out.push_back(i == kFileBegins ? 255 : 0);
+      continue;
+    }
+    const WeightSlot& slot = slots_[i];
+    const bool is_twin = slot.compared && !slot.twin.empty() && slots_[slot_by_name_.at(slot.twin)].filled;
+    const bool repeats = is_twin && !slot.write_row && !slot.differs;
+    out.push_back(static_cast<std::uint8_t>(repeats ? HeldBlocks::kRepeats : slot.blocks));
+  }
+  return out;
+}
+
 Result<void> WeightLoader::begin_file(std::string file, std::uint64_t file_bytes) {
   if (auto complete = check_complete(); !complete.ok()) return complete;
   file_ = std::move(file);
@@ -131,6 +148,8 @@ Result<void> WeightLoader::match_tensors() {
     slot.filled = true;  // finish() fails if the bytes do not arrive
     tensor_slots_[i] = static_cast<int>(found->second);
   }
+  all_slots_.push_back(kFileBegins);
+  all_slots_.insert(all_slots_.end(), tensor_slots_.begin(), tensor_slots_.end());
   return {};
 }
 
@@ -171,8 +190,10 @@ Result<void> WeightLoader::open_gguf() {
 }
 
 Result<void> WeightLoader::take_row(const TensorInfo& tensor, WeightSlot& slot, std::int64_t row, const char* bytes) {
-  const bool is_written = tensor.blocks && tensor.blocks->number == kW8 && slot.write_blocks && slot.write_blocks(row, bytes);
+  const bool is_w8 = tensor.blocks && tensor.blocks->number == kW8;
+  const bool is_written = is_w8 && slot.write_blocks && slot.write_blocks(row, bytes);
   if (is_written && !slot.compared) return {};
+  widened_blocks_ |= is_w8 && !is_written && slot.write_row;
   const std::int64_t count = row_length(tensor.shape);
   const float* values = reinterpret_cast<const float*>(bytes);
   if (tensor.blocks || tensor.dtype != DType::kF32 || reinterpret_cast<std::uintptr_t>(bytes) % alignof(float) != 0) {

@@ -18,9 +18,10 @@ namespace wattn {
 // The destination of one tensor. A row is the last dimension; a tensor of rank 1 is one row.
 // How memory has the rows of a matrix in 8 bits.
 enum class HeldBlocks : std::uint8_t {
-  kNone,    // it does not, or in another order than the file
-  kGroups,  // a scale for each group of weights
-  kRows,    // a scale for each row
+  kNone,     // it does not, or in another order than the file
+  kGroups,   // a scale for each group of weights
+  kRows,     // a scale for each row
+  kRepeats,  // only held(): the tensor has the values of another one, and can be left out
 };
 
 struct WeightSlot {
@@ -72,6 +73,9 @@ class WeightLoader {
   const std::vector<WeightSlot>& slots() const { return slots_; }
   // How a tensor, by its name in a file, is held; kNone if there is no slot for it.
   HeldBlocks blocks_of(std::string_view name) const;
+  // After finish(): 255 for each file, then a HeldBlocks for each of its tensors, in the file's order. Empty if W8 blocks were
+  // widened, so that memory does not have the numbers of the file that they were made from.
+  std::vector<std::uint8_t> held() const;
   // At the end.
   std::vector<std::string> take_ignored() { return std::move(ignored_); }
 
@@ -97,6 +101,8 @@ class WeightLoader {
   std::uint64_t header_bytes_ = 0;  // before the tensors; 0 until known
   std::vector<TensorInfo> tensors_;
   std::vector<int> tensor_slots_;  // [tensors] index into slots_, -1 for ignored
+  std::vector<int> all_slots_;     // those of all files so far, each after kFileBegins
+  bool widened_blocks_ = false;    // a slot did not take W8 blocks as they are
   std::size_t tensor_ = 0;         // index of the tensor being read
   std::int64_t row_ = 0;           // of that tensor
   std::uint64_t gap_ = 0;          // bytes to skip before it (GGUF aligns its tensors)

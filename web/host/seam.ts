@@ -320,7 +320,8 @@ export interface SeamModel extends SeamTokenizer {
   push(chunk: Uint8Array): Answer;
   make_room_for_helpers(count: number): Answer & Helpers;
   use_helpers(count: number): Answer;
-  finish(): Answer;
+  /** held: how memory has the tensors of each weight file; see src/io/weight_loader.h. */
+  finish(): Answer & { held: Uint8Array };
   /** sizes: rows, columns, rank and parts of each tensor; values: those of all; see src/models/adapter.h. */
   add_adapter(names: string[], tensors: { sizes: Int32Array; values: Float32Array }): Answer & { adapter: number; labels: number };
   /** The adapter of the following calls; 0: none. */

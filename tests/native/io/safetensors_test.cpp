@@ -128,6 +128,76 @@ TEST(Safetensors, TwinsMustHaveTheSameValues) {
   }
 }
 
+// Blocks of 64 weights in 8 bits with a scale each, as copies in the cache have them.
+std::string w8_of(const std::vector<float>& scales) {
+  std::string out;
+  for (const float scale : scales) {
+    out += bytes_of<float>({scale});
+    for (int i = 0; i < 64; ++i) out.push_back(static_cast<char>(i - 32));
+  }
+  return out;
+}
+
+struct HeldFile {
+  std::vector<std::string> blocks;  // the rows that were taken as they are
+  std::vector<float> values;        // the rows that were widened
+  std::vector<std::uint8_t> held;
+
+  Result<void> load(const std::string& file, bool takes_blocks) {
+    WeightSlot matrix{"a", {2, 64}, true, [&](std::int64_t, const float* row) { values.insert(values.end(), row, row + 64); }};
+    matrix.blocks = HeldBlocks::kGroups;
+    matrix.write_blocks = [&](std::int64_t, const char* row) {
+      if (takes_blocks) blocks.emplace_back(row, 68);
+      return takes_blocks;
+    };
+    WeightLoader loader({matrix, {"b", {2, 64}, false, nullptr, "a"}}, {"c"},
+                        [](std::string_view name) { return std::string(name); });
+    if (auto begun = loader.begin_file("model.safetensors", file.size()); !begun.ok()) return begun;
+    if (auto pushed = loader.push(file); !pushed.ok()) return pushed;
+    auto finished = loader.finish();
+    held = loader.held();
+    return finished;
+  }
+};
+
+constexpr char kW8Header[] = R"({"a":{"dtype":"W8","shape":[2,64],"data_offsets":[0,136]}})";
+
+TEST(Safetensors, BlocksAreTakenAsTheyAreOrWidened) {
+  const std::string data = w8_of({0.5f, 2});
+  HeldFile taken;
+  ASSERT_TRUE(taken.load(file_of(kW8Header, data), true).ok());
+  EXPECT_EQ(taken.blocks, (std::vector<std::string>{data.substr(0, 68), data.substr(68)}));
+  EXPECT_TRUE(taken.values.empty());
+  EXPECT_EQ(taken.held, (std::vector<std::uint8_t>{255, 1}));
+  HeldFile widened;
+  ASSERT_TRUE(widened.load(file_of(kW8Header, data), false).ok());
+  ASSERT_EQ(widened.values.size(), 128u);
+  EXPECT_EQ(widened.values[3], 0.5f * (3 - 32));
+  EXPECT_EQ(widened.values[127], 2.0f * (63 - 32));
+  EXPECT_TRUE(widened.held.empty());  // memory may have other numbers than the file had that the blocks were made from
+}
+
+TEST(Safetensors, BlocksAreWholeRows) {
+  const std::string data = w8_of({0.5f, 2});
+  for (const char* shape : {"[2,32]", "[128]", "[]", "[2,65]"}) {
+    HeldFile file;
+    const std::string header = std::string(R"({"a":{"dtype":"W8","shape":)") + shape + R"(,"data_offsets":[0,136]}})";
+    EXPECT_FALSE(file.load(file_of(header, data), true).ok()) << shape;
+  }
+  HeldFile cut;
+  const std::string header = R"({"a":{"dtype":"W8","shape":[2,64],"data_offsets":[0,135]}})";
+  EXPECT_FALSE(cut.load(file_of(header, data.substr(1)), true).ok());
+}
+
+TEST(WeightLoader, SaysHowMemoryHasEachTensor) {
+  const std::string header =
+      R"({"a":{"dtype":"F32","shape":[2,64],"data_offsets":[0,512]},"b":{"dtype":"F32","shape":[2,64],"data_offsets":[512,1024]},)"
+      R"("c":{"dtype":"F32","shape":[1],"data_offsets":[1024,1028]}})";
+  HeldFile same;
+  ASSERT_TRUE(same.load(file_of(header, std::string(1028, '\0')), true).ok());
+  EXPECT_EQ(same.held, (std::vector<std::uint8_t>{255, 1, 3, 0}));  // in groups, the same again, ignored
+}
+
 TEST(Safetensors, EveryTruncatedPrefixIsAnError) {
   const std::string file = small_file();
   for (std::size_t length = 0; length < file.size(); ++length) {
