@@ -77,7 +77,7 @@ export class RangeHub {
     const [path] = (request.url ?? '').split('?') as [string];
     if (!path.startsWith(`/${id}/`)) return false;
     this.requests.push(`${request.method} ${path}${request.headers.range ? ` ${request.headers.range}` : ''}`);
-    this.respond(request, response, decodeURIComponent(path.replace(`/${id}/resolve/main/`, '')));
+    this.respond(request, response, decodeURIComponent(path.replace(/.*?\/resolve\/[^/]+\//, '')));
     return true;
   }
 

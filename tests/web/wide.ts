@@ -1,8 +1,46 @@
 // Tiny models of tests/goldens made wide, with weights of their own: rows have whole groups of 64, as those of real models have.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM, Tensor, type LoadOptions } from 'wattn';
 import { changed, floats } from './safetensors.js';
 import { filesOf, type Files } from './support.js';
+
+/** Folders of goldens that wideFiles() takes, by the kind of model. */
+export const kFamilies = {
+  encoder: [
+    ...['bert-tiny/model', 'eurobert/base', 'hub_layouts/nomic-moe', 'hub_layouts/jina-v3'],
+    ...'modernbert albert gte xlm-roberta electra mpnet nomic-bert-first deberta-v3 gte-new jina-bert nomic-bert deberta-v2 camembert distilbert'
+      .split(' ')
+      .map((name) => `architectures/${name}`),
+    ...'deberta deberta-v3-conv albert-groups megatron-bert ernie'.split(' ').map((name) => `variants/encoders/${name}`),
+  ],
+  decoder: [
+    ...'llama smollm gemma3 gemma mistral qwen2 qwen3 gpt2 gemma2'.split(' ').map((name) => `decoders/${name}`),
+    ...'phi3 phi gpt-neox-in-turn smollm3 gpt-neox phi3-partial opt granite stablelm-parallel stablelm olmo2 lfm2-bias gpt-neo gpt-bigcode bloom starcoder2 arcee exaone4 olmo3 granite-4 cohere cohere2 ernie4-5 glm glm4 gptj helium hunyuan ministral vaultgemma'
+      .split(' ')
+      .map((name) => `variants/decoders/${name}`),
+  ],
+  'encoder-decoder': [
+    ...'bart marian t5 flan-t5'.split(' ').map((name) => `seq2seq/${name}`),
+    ...'pegasus m2m-100 umt5 mbart mt5 blenderbot'.split(' ').map((name) => `variants/seq2seq/${name}`),
+  ],
+};
+const ids = new Tensor('int64', [4n, 5n, 6n, 4n, 7n, 8n], [2, 3]);
+
+/** The logits of such a model, or its last hidden state, as q8. */
+export async function answerOf(
+  kind: string,
+  model: Files | { 'model.gguf': Uint8Array } | string,
+  more: LoadOptions = {},
+): Promise<number[]> {
+  const options = { dtype: 'q8', threads: 1, ...more } as const;
+  const Class = { encoder: AutoModel, decoder: AutoModelForCausalLM, 'encoder-decoder': AutoModelForSeq2SeqLM }[kind] as any;
+  const loaded = await Class.from_pretrained(model, options);
+  const inputs = { input_ids: ids, ...(kind === 'encoder-decoder' && { decoder_input_ids: ids }) };
+  const { logits, last_hidden_state } = await loaded(inputs);
+  await loaded.dispose();
+  return [...(logits ?? last_hidden_state).data];
+}
 
 /** Members of config.json that are widths. */
 const kWidths =

@@ -1,6 +1,6 @@
 // Classes that programs for transformers.js name as values: to test with instanceof what wattn made, and to load without an Auto class.
 import { ModelFormatError, NetworkError } from '../core/errors.js';
-import { cache } from '../source/cache.js';
+import { cache } from '../source/cached_files.js';
 import { AutoTokenizer } from '../tokenizer/tokenizer.js';
 import type { Tokenizer } from '../tokenizer/types.js';
 import type { Pipelines } from '../tasks/task_types.js';

@@ -88,8 +88,11 @@ const kLongestBusyMs = 25;
 export class Breather {
   private last = performance.now();
 
+  /** ms: of work between two breaks. */
+  constructor(private readonly ms = kLongestBusyMs) {}
+
   async breathe(signal: AbortSignalLike | undefined): Promise<void> {
-    if (performance.now() - this.last > kLongestBusyMs) {
+    if (performance.now() - this.last > this.ms) {
       await new Promise((resolve) => setTimeout(resolve));
       this.last = performance.now();
     }

@@ -15,7 +15,7 @@ import { adapted, runTask, type OnPiece } from './task.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { AdaptedEngine, AdapterChange, Adapters, HeldAdapter } from './adapter_types.js';
 import type { LoadOptions, MemoryInfo, ModelInfo } from './types.js';
-import type { ModelSource } from '../source/source.js';
+import type { ModelSource, OpenFile } from '../source/source.js';
 import type { AdaptedBase } from '../source/adapted_base.js';
 import type { WeightsAt } from '../source/weights_at.js';
 import type { ModelSpecifier } from '../source/types.js';
@@ -95,6 +95,12 @@ interface Wanted {
 
 const adaptedOf = (options: LoadOptions) => (options as { adapted_base?: AdaptedBase | undefined }).adapted_base;
 
+/** What finish() says of each file: 255, then a number for each tensor. */
+function splitHeld(held: Uint8Array, files: number): Uint8Array[] {
+  const begins = [...held.keys()].filter((i) => held[i] === 255);
+  return Array.from({ length: files }, (_, i) => held.subarray((begins[i] ?? held.length) + 1, begins[i + 1]));
+}
+
 /** Heads of transformers alone: Python reads no file of sentence-transformers for them, and a request for one that is not there would show. */
 const kOwnHeads: readonly LoadedHead[] = ['token', 'answer', 'masked_lm'];
 
@@ -132,21 +138,24 @@ export class Engine implements AnyEngine {
     adaptedHead = false,
     idsOnly = false,
   ): Promise<Engine> {
-    options = readOptions(where, options, { ...kLoadRules, weights_at: 'any', adapted_base: 'any' });
+    options = readOptions(where, options, { ...kLoadRules, weights_at: 'any', adapted_base: 'any', makes_copies: 'boolean' });
     throwIfAborted(options.signal ?? undefined);
     const generates = head === 'causal_lm' || head === 'seq2seq_lm';
     const { context_length } = options;
     if (context_length && !generates && head !== 'own_lm' && head !== 'ranking')
       throw new InputError(`${where}: option 'context_length': expected a model that generates text`);
     const gguf = openGguf(model, options);
-    const given = gguf?.source ?? openModel(model as ModelSpecifier, options);
+    const dtype = dtypeOf(model, options.dtype);
+    const { makes_copies: makes = true } = options as { makes_copies?: boolean };
+    const copies = dtype === 'q8' && !watch ? { makes, load: () => import('../source/held_copy.js') } : undefined;
+    const given = gguf?.source ?? openModel(model as ModelSpecifier, options, copies);
     const at = (options as { weights_at?: WeightsAt }).weights_at;
     const placed = at ? (await import('../source/weights_at.js')).weightsAt(given, at) : given;
     const base = adaptedOf(options);
     const source = base ? (await import('../source/adapted_base.js')).withTokenizerOf(placed, base, options) : placed;
     const wanted = {
       gguf,
-      options: ownCopy({ ...options, dtype: dtypeOf(model, options.dtype) }),
+      options: ownCopy({ ...options, dtype }),
       head,
       generates,
       watch,
@@ -202,9 +211,11 @@ export class Engine implements AnyEngine {
       const requested = room && options.threads ? startTeam(room) : undefined;
       let file = '';
       const onChunk = watch?.();
+      const opened: OpenFile[] = [];
       const sink = {
-        begin(name: string, bytes: number) {
+        begin(name: string, bytes: number, open: OpenFile) {
           file = name;
+          opened.push(open);
           loading.call((handle) => handle.begin_weight_file(name, bytes));
         },
         push(chunk: Uint8Array) {
@@ -216,7 +227,8 @@ export class Engine implements AnyEngine {
       };
       await abortable(streamWeights(from, weight_files, single, sink, progress, signal), signal);
       streamed = true;
-      loading.call((handle) => handle.finish());
+      const { held } = loading.call((handle) => handle.finish());
+      for (const [i, each] of splitHeld(held, opened.length).entries()) opened[i]?.keep?.(each);
       const { code: _code, message: _message, adapters, ...info } = loading.call((handle) => handle.info());
       const tasks = adapters > 0 ? (readJson(files, 'config.json')?.lora_adaptations as string[]) : undefined;
       const build_id = instance.seam.build_id();

@@ -190,7 +190,7 @@ export class RemoteEngine implements AnyEngine {
     const settings = await toWorkerEnv(where);
     const count = toCount(where, worker);
     const engine = new RemoteEngine(start, count);
-    const load = (member: Member, onProgress: ((info: ProgressInfo) => void) | undefined) =>
+    const load = (member: Member, makes_copies: boolean, onProgress: ((info: ProgressInfo) => void) | undefined) =>
       engine.ask(
         {
           type: 'load',
@@ -204,6 +204,7 @@ export class RemoteEngine implements AnyEngine {
             ...rest,
             ...toCloneableBase(rest),
             dtype: dtypeOf(model, options.dtype),
+            makes_copies,
           } as LoadOptions,
           env: settings,
           progress: onProgress !== undefined,
@@ -213,7 +214,8 @@ export class RemoteEngine implements AnyEngine {
     try {
       // In sequence: the browser's cache has the first worker's downloads for the next ones.
       for (const [i, member] of engine.members.entries()) {
-        const loaded = await load(member, i === 0 && progress_callback ? plainCallback(progress_callback) : undefined);
+        const isLast = i + 1 === count; // the file may go once there is a copy of it
+        const loaded = await load(member, isLast, i === 0 && progress_callback ? plainCallback(progress_callback) : undefined);
         if (i === 0) engine.about = loaded;
       }
       const { tasks } = engine.info;

@@ -4,18 +4,18 @@
 // An entry is accepted once a loader took the file. Files that a loader refuses are not kept: one that came from the cache is requested once
 // more (load_from.ts). The copy of an accepted file is replaced only by one that is accepted too, because the loader may have refused another file.
 import { env } from '../core/env.js';
-import { readOptions } from '../core/options.js';
 import { InputError, ModelFormatError, NetworkError, UnsupportedError } from '../core/errors.js';
-import { isWhole, kPieceBytes, lockKey, readEntry, readPiece, writeEntry, Writer, type Entry } from './cache_entries.js';
+import { copyKey, isWhole, kPieceBytes, lockKey, readEntry, readPiece, writeEntry, Writer, type Entry } from './cache_entries.js'; // prettier-ignore
 import { htmlError, hubSource, looksLikeHtml, type RangeSource } from './fetch_source.js';
-import type { ModelSource, OpenFile, PieceStore, Platform } from './source.js';
+import type { Copies, ModelSource, OpenFile, PieceStore, Platform } from './source.js';
+import type { CopyError, Taken } from './held_copy.js';
 import { platform } from './platform.js';
 import { accessOf } from './access.js';
 import { abortError, onAbort } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
-import type { CachedFile, SourceOptions } from './types.js';
+import type { SourceOptions } from './types.js';
 
-const isWeights = (file: string) => /\.(safetensors|gguf|bin)$/i.test(file);
+export const isWeights = (file: string) => /\.(safetensors|gguf|bin)$/i.test(file);
 
 /** A file that was requested although the cache has it. */
 interface Anew {
@@ -38,12 +38,18 @@ class CachedSource implements ModelSource {
   private readonly writes = new Set<Promise<void>>();
   /** Repositories that this model takes files from, by id. They are accepted and refused with it. */
   private readonly besides = new Map<string, CachedSource>();
+  /** Weight files that the engine has taken as published, and those of which it has read a copy. */
+  private readonly taken = new Map<string, Taken>();
+  private readonly copiesUsed = new Set<string>();
+  /** Files that the repository does not have, and whether the cache says so. */
+  private readonly absences = new Map<string, { cached: boolean }>();
 
   constructor(
     private readonly source: RangeSource,
     private readonly store: PieceStore,
     private readonly offline: boolean,
     private readonly copied?: ReturnType<NonNullable<Platform['pythonCopy']>>,
+    public copies?: Copies,
   ) {}
 
   others(id: string): ModelSource[] {
@@ -66,7 +72,8 @@ class CachedSource implements ModelSource {
   }
 
   async size(file: string, signal: AbortSignalLike): Promise<number | undefined> {
-    const entry = await readEntry(this.store, this.place(file));
+    const copy = this.copies && (await readEntry(this.store, copyKey(this.place(file))));
+    const entry = copy?.accepted ? copy : await readEntry(this.store, this.place(file));
     if (entry && isWhole(entry) && !this.doubted.has(file)) return entry.size;
     const copied = await this.copied?.(file, signal as AbortSignal);
     if (this.offline || copied !== undefined) return copied?.size;
@@ -76,9 +83,15 @@ class CachedSource implements ModelSource {
   async accepted(): Promise<void> {
     const accept = async (file: string, { entry }: { entry: Entry }) => {
       const key = this.place(file);
-      const now = entry.accepted ? undefined : await readEntry(this.store, key);
+      const isOnly = this.taken.has(file); // by loads that can do with a copy
+      const now = entry.accepted && (isOnly || !entry.only) ? undefined : await readEntry(this.store, key);
       if (!now || !isWhole(now) || now.pieces.join() !== entry.pieces.join()) return;
-      await writeEntry(this.store, key, { ...now, accepted: true }).catch(() => {});
+      const { only: _, ...rest } = now;
+      await writeEntry(this.store, key, { ...rest, accepted: true, ...(isOnly && { only: 'q8' }) }).catch(() => {});
+    };
+    const acceptAbsence = async (file: string, { cached }: { cached: boolean }) => {
+      const now = cached ? undefined : await readEntry(this.store, this.place(file));
+      if (now?.missing) await writeEntry(this.store, this.place(file), { ...now, accepted: true }).catch(() => {});
     };
     const replace = async (file: string, { etag, bytes }: Anew) => {
       const key = this.place(file);
@@ -91,21 +104,43 @@ class CachedSource implements ModelSource {
     const settle = () => this.store.settle?.().catch(() => {});
     await settle(); // the pieces, before an entry says that they are accepted
     await Promise.all([...this.used].map((pair) => accept(...pair)));
+    await Promise.all([...this.absences].map((pair) => acceptAbsence(...pair)));
     await Promise.all([...this.anew].map((pair) => replace(...pair)));
     await Promise.all([...this.besides.values()].map((other) => other.accepted()));
     await settle();
     this.doubted.clear();
+    const { store, copies } = this;
+    const taken = copies?.makes ? [...this.taken.values()] : [];
+    const used = [...this.copiesUsed].map((file) => this.place(file));
     this.forget();
+    // Afterwards: the model can be used meanwhile.
+    if (taken.length + used.length > 0)
+      void copies?.load().then(
+        (own) => own.settleCopies(store, taken, used),
+        () => {},
+      );
   }
 
   async refused(error: unknown): Promise<boolean> {
     const ofFiles = error instanceof ModelFormatError || error instanceof UnsupportedError || this.changed;
     await Promise.all(this.writes);
+    const { copy } = error as { copy?: CopyError['copy'] };
+    if (copy) {
+      await (await this.copies?.load())?.dropCopy(this.store, this.place(copy.file), copy);
+      if (!copy.damaged) this.copies = undefined;
+      this.forget();
+      return true;
+    }
     let again = false;
     for (const [file, { entry, cached }] of ofFiles && !this.offline ? this.used : []) {
       again ||= cached;
       if (entry.accepted) this.doubted.add(file);
       else await this.store.delete(this.place(file)).catch(() => {});
+    }
+    const trusted = [...this.copiesUsed, ...[...this.absences].flatMap(([file, { cached }]) => (cached ? [file] : []))];
+    for (const file of ofFiles && !this.offline ? trusted : []) {
+      again = true;
+      this.doubted.add(file);
     }
     for (const other of this.besides.values()) again = (await other.refused(error)) || again;
     this.forget();
@@ -114,11 +149,30 @@ class CachedSource implements ModelSource {
 
   private forget(): void {
     this.used.clear();
+    this.taken.clear();
+    this.copiesUsed.clear();
+    this.absences.clear();
     this.anew.clear();
     this.changed = false;
   }
 
   async open(file: string, signal: AbortSignal): Promise<OpenFile | undefined> {
+    if (!this.copies || !file.endsWith('.safetensors')) return this.openPublished(file, signal);
+    const key = this.place(file);
+    const entry = await readEntry(this.store, copyKey(key));
+    if (entry?.accepted) {
+      const head = this.doubted.has(file) && !this.offline ? () => this.source.head(file, signal) : undefined;
+      const copy = await (await this.copies.load()).openCopy(this.store, file, key, entry, this.offline, head);
+      if (copy) {
+        this.copiesUsed.add(file);
+        return copy;
+      }
+    }
+    const open = await this.openPublished(file, signal);
+    return open && { ...open, keep: (held) => void this.taken.set(file, { key, held }) };
+  }
+
+  private async openPublished(file: string, signal: AbortSignal): Promise<OpenFile | undefined> {
     const key = this.place(file);
     const kept = async () => {
       const entry = await readEntry(this.store, key);
@@ -137,6 +191,10 @@ class CachedSource implements ModelSource {
     if (before.whole) {
       const anew = this.doubted.has(file) ? await this.openAnew(file, before.entry as Entry, signal) : undefined;
       return anew ? anew.open : before.whole;
+    }
+    if (before.entry?.missing && before.entry.accepted && !this.doubted.has(file)) {
+      this.absences.set(file, { cached: true });
+      return undefined;
     }
     const copied = await this.copied?.(file, signal);
     if (copied !== undefined) return copied ?? undefined;
@@ -201,6 +259,7 @@ class CachedSource implements ModelSource {
     if (!answer) {
       const writer = new Writer(this.store, this.place(file), { model: this.name, file, etag: '', pieces: [], missing: true });
       await this.write(() => writer.end(), signal);
+      this.absences.set(file, { cached: false });
       return undefined;
     }
     const resumes = entry !== undefined && answer.from > 0 && answer.etag === entry.etag;
@@ -220,10 +279,11 @@ class CachedSource implements ModelSource {
     return { from: first * kPieceBytes, chunks };
   }
 
-  private absent(file: string, entry: Entry | undefined): undefined {
+  private async absent(file: string, entry: Entry | undefined): Promise<undefined> {
     if (entry?.missing) return undefined;
+    const copy = await readEntry(this.store, copyKey(this.place(file)));
     throw new InputError(
-      `${file}: this file of '${this.name}' is not in the cache, and local_files_only (or env.allowRemoteModels = false, HF_HUB_OFFLINE) forbids the network`,
+      `${file}: this file of '${this.name}' is not in the cache${copy?.accepted ? " but as dtype: 'q8' has it" : ''}, and local_files_only (or env.allowRemoteModels = false, HF_HUB_OFFLINE) forbids the network`,
     );
   }
 
@@ -323,69 +383,18 @@ async function* finallyDo<T>(items: AsyncIterable<T>, end: () => void): AsyncGen
   }
 }
 
-const storeOf = (options: SourceOptions) =>
+export const storeOf = (options: SourceOptions) =>
   env.useCache && env.useBrowserCache && env.useFSCache && env.useFS
     ? platform.store(options.cache_dir ?? env.cacheDir)
     : undefined;
 
 /** A repository of a hub, behind the cache if there is one. */
-export function cachedHubSource(id: string, options: SourceOptions, local: boolean): ModelSource {
+export function cachedHubSource(id: string, options: SourceOptions, local: boolean, copies?: Copies): ModelSource {
   const source = hubSource(id, options, accessOf(options));
   const store = storeOf(options);
-  if (store) return new CachedSource(source, store, local, platform.pythonCopy?.(id, options.revision ?? 'main', source, local));
+  const copied = platform.pythonCopy?.(id, options.revision ?? 'main', source, local);
+  if (store) return new CachedSource(source, store, local, copied, copies);
   if (!local) return source;
   const why = 'local_files_only (or env.allowRemoteModels = false, HF_HUB_OFFLINE) forbids the network';
   throw new InputError(`model: '${id}' is a hub id, and ${why}${platform.folderHint?.(id) ?? ''}`);
 }
-
-type CacheOptions = Pick<SourceOptions, 'cache_dir' | 'revision'>;
-
-async function entriesOf(
-  where: string,
-  model: string | undefined,
-  options: CacheOptions,
-): Promise<{ store: PieceStore; keys: string[]; found: [string, Entry][] }> {
-  options = readOptions(where, options, { cache_dir: 'string', revision: 'string' });
-  const store = storeOf(options);
-  const unavailable = (cause?: unknown) =>
-    new InputError('cache: not available (env.useCache is false, or this page may not store data)', { cause });
-  if (!store) throw unavailable();
-  const prefix = model === undefined ? '' : hubSource(model, options, {}).place('x').slice(0, -1); // the folder of any file
-  const keys = (await store.keys().catch((cause: unknown) => Promise.reject(unavailable(cause)))).filter((key) =>
-    key.startsWith(prefix),
-  );
-  const entries = await Promise.all(keys.map(async (key) => [key, await readEntry(store, key)] as const));
-  return { store, keys, found: entries.filter((pair): pair is [string, Entry] => pair[1] !== undefined) };
-}
-
-/** The cache of downloads from hubs. Options: `cache_dir` and `revision`, as for loading. */
-export const cache = {
-  /** Lists all cached files, or those of a hub id. */
-  async list(model?: string, options: CacheOptions = {}): Promise<CachedFile[]> {
-    const { found } = await entriesOf('cache.list', model, options);
-    return found
-      .filter(([, entry]) => !entry.missing)
-      .map(([url, entry]) => ({
-        model: entry.model,
-        file: entry.file,
-        url,
-        bytes: entry.size ?? entry.pieces.length * kPieceBytes,
-        complete: isWhole(entry) && entry.accepted === true,
-      }));
-  },
-
-  /** Whether a hub id can be loaded without a network: its weights are cached, no file is incomplete, and a load has accepted them. */
-  async has(model: string, options: CacheOptions = {}): Promise<boolean> {
-    options = readOptions('cache.has', options, { cache_dir: 'string', revision: 'string' });
-    const files = await cache.list(model, options);
-    return files.every(({ complete }) => complete) && files.some(({ file }) => isWeights(file));
-  },
-
-  /** Deletes all files, or those of a hub id, and returns how many there were. */
-  async delete(model?: string, options: CacheOptions = {}): Promise<number> {
-    const { store, keys, found } = await entriesOf('cache.delete', model, options);
-    for (const key of keys) await store.delete(key); // also those whose entry cannot be read
-    if (model === undefined) await store.clear();
-    return found.filter(([, entry]) => !entry.missing).length;
-  },
-};

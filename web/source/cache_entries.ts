@@ -19,7 +19,17 @@ export interface Entry {
   missing?: boolean;
   /** A loader has taken the file. */
   accepted?: boolean;
+  /** Weights that only loads with this data type have used: a copy may take their place. */
+  only?: string;
+  /** A copy of the file as the engine has it (held_copy.ts). */
+  copy?: { dtype: string; format: number };
 }
+
+const kCopy = '.wattn-q8';
+/** The key of a file's copy. */
+export const copyKey = (key: string): string => key + kCopy;
+/** The key of the file, of which this may be the copy. */
+export const fileKey = (key: string): string => (key.endsWith(kCopy) ? key.slice(0, -kCopy.length) : key);
 
 async function sha256(bytes: Uint8Array): Promise<string> {
   const digest = new Uint8Array(await globalThis.crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>));

@@ -5,7 +5,7 @@ import { bytesSource } from './bytes_source.js';
 import { cachedHubSource } from './cache.js';
 import { urlSource } from './fetch_source.js';
 import { platform } from './platform.js';
-import type { ModelSource } from './source.js';
+import type { Copies, ModelSource } from './source.js';
 import { accessOf } from './access.js';
 import type { FileBytes, UrlLike } from '../core/types.js';
 import type { ModelSpecifier, SourceOptions } from './types.js';
@@ -35,13 +35,13 @@ function parseUrl(href: string): URL {
   }
 }
 
-function fromString(text: string, options: SourceOptions, local: boolean): ModelSource {
+function fromString(text: string, options: SourceOptions, local: boolean, copies: Copies | undefined): ModelSource {
   if (/^https?:/i.test(text)) return urlSource(parseUrl(text), text, local, accessOf(options));
   if (isPlace(text)) return platform.openPlace(text, local, accessOf(options));
   if (!isHubId(text)) throw new InputError(`model: expected ${kForms}, found ${describe(text)}`);
   const { localModelPath: path } = env;
   if (path && env.allowLocalModels) return platform.openPlace(`${path.replace(/\/*$/, '/')}${text}`, local, accessOf(options));
-  return cachedHubSource(text, options, local);
+  return cachedHubSource(text, options, local, copies);
 }
 
 function entriesOf(model: object): [string, FileBytes][] {
@@ -55,14 +55,14 @@ function entriesOf(model: object): [string, FileBytes][] {
   });
 }
 
-/** The source for a model argument, chosen by its form alone: nothing is looked up. */
-export function openModel(model: ModelSpecifier, options: SourceOptions): ModelSource {
+/** The source for a model argument, chosen by its form alone: nothing is looked up. copies: of a hub's model. */
+export function openModel(model: ModelSpecifier, options: SourceOptions, copies?: Copies): ModelSource {
   const local = options.local_files_only === true || !env.allowRemoteModels;
   const hub = typeof model === 'string' && !isPlace(model) && isHubId(model);
   if (options.revision !== undefined && options.revision !== null && !hub) {
     throw new InputError(`option 'revision': expected a hub id as the model, found ${describe(model)}`);
   }
-  if (typeof model === 'string') return fromString(model, options, local);
+  if (typeof model === 'string') return fromString(model, options, local, copies);
   if (typeof model !== 'object' || ArrayBuffer.isView(model) || tagOf(model) === 'ArrayBuffer') {
     throw new InputError(`model: expected ${kForms}, found ${describe(model)}`);
   }

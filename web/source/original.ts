@@ -118,7 +118,7 @@ export async function openOriginal(
   const { revision, weights_at: at, ...rest } = options;
   // 'main' is the newest of both.
   if (revision && revision !== 'main') refuse(`the option 'revision' ('${revision}') names one of '${copy.name}'`);
-  const opened = openModel(original, rest);
+  const opened = openModel(original, rest, copy.copies);
   const scope = new TaskScope(options.signal ?? undefined);
   // Where it cannot be read, the load says why.
   const read = readOptional(opened, 'config.json', new Progress(opened, undefined), scope.signal);

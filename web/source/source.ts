@@ -10,8 +10,17 @@ export interface OpenFile {
   part?(begin: number, end: number): Promise<{ from: number; chunks(): AsyncIterable<Uint8Array> } | undefined>;
   /** The file that the bytes are made from, if they are not those of a file: its size, and how much of it has been used. */
   origin?: { readonly size: number; position(): number };
+  /** Called once the engine has all weights, of which some are the file's. held: how it has the file's tensors (SeamModel.finish). */
+  keep?(held: Uint8Array): void;
   /** A chunk is valid until the next one is requested. */
   chunks(): AsyncIterable<Uint8Array>;
+}
+
+/** Weights are read from copies in the cache as dtype: 'q8' has them (held_copy.ts). makes: whether the load makes such copies, too. */
+export interface Copies {
+  makes: boolean;
+  /** Only what loads models has it. */
+  load(): Promise<typeof import('./held_copy.js')>;
 }
 
 /** How files are requested. timeout: see `SourceOptions`. token: for the hub's host; files of other hosts are requested without it. */
@@ -26,6 +35,7 @@ export interface ModelSource {
   readonly phase: 'download' | 'read';
   /** The repository that the caller named, which holds only ONNX: this is its original. */
   readonly replaces?: string;
+  readonly copies?: Copies | undefined;
   /** undefined: no such file. file: a path inside the model, such as '1_Pooling/config.json'. */
   open(file: string, signal: AbortSignal): Promise<OpenFile | undefined>;
   /** Size of a file in bytes, without reading it; undefined if unknown. */

@@ -65,6 +65,7 @@ export async function readTensors(
     tensors = headerTensors(bytes.subarray(kPrefixBytes, end), name);
     return true;
   });
+  delete whole.keep; // those who read the header here know no copies
   return { tensors: tensors as TensorInfo[], whole: { name, open: whole }, close: () => rest.return?.() };
 }
 

@@ -103,6 +103,8 @@ export interface CachedFile {
   url: string;
   /** How much of it is in the cache. */
   bytes: number;
+  /** `'q8'`: a copy of the weights as a load with this data type has them; other loads do not read it. */
+  dtype?: string;
   /** `false`: the download was interrupted and will resume there, or no load has accepted the file yet. */
   complete: boolean;
 }

@@ -98,7 +98,7 @@ export async function openWeightFile(source: ModelSource, name: string, signal: 
 
 /** Receives the bytes of the weight files, in order, under the names that they have. */
 interface WeightSink {
-  begin(file: string, bytes: number): void;
+  begin(file: string, bytes: number, open: OpenFile): void;
   /** Awaited before the next chunk. */
   push(chunk: Uint8Array): void | Promise<void>;
 }
@@ -126,7 +126,7 @@ export async function streamWeights(
     progress.initiate(name);
     const held = open.size === undefined ? await readPieces(open, signal) : undefined;
     if (sizes[i] === undefined && i === names.length - 1) progress.expect(held?.size ?? sizeOf(open));
-    sink.begin(name, held?.size ?? (open.size as number));
+    sink.begin(name, held?.size ?? (open.size as number), open);
     let passed = 0;
     let counted = 0;
     let seal: SealCheck | undefined;
