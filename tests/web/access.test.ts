@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { AutoTokenizer, cache, describeModel, env, packModel, pipeline, type LoadOptions, type ModelSpecifier, type ProgressInfo } from 'wattn'; // prettier-ignore
+import { AutoConfig, AutoTokenizer, cache, describeModel, env, packModel, pipeline, type LoadOptions, type ModelSpecifier, type ProgressInfo } from 'wattn'; // prettier-ignore
 import { reasonOf } from '../../demo/src/model/reason.js';
 import { cli } from './cli_support.js';
 import { edited, expectError, failure, root, tiny, tinyFiles, type Files } from './support.js';
@@ -142,7 +142,7 @@ describe('a token', () => {
       const response = await fetch(url, init);
       return response.status === 302 ? hidden : response;
     };
-    for (let i = 0; i < 2; ++i) expect((await describeModel('org/tiny', { token: kToken })).model_type).toBe('bert');
+    for (let i = 0; i < 2; ++i) expect((await AutoConfig.from_pretrained('org/tiny', { token: kToken })).model_type).toBe('bert');
     expect(kinds).toEqual(['manual', 'follow', 'follow']);
     expect(tokens(hub)).toEqual([kRight]);
     expect(tokens(other)).toEqual([undefined]);
@@ -158,7 +158,7 @@ describe('a token', () => {
       response.writeHead(302, { location: `${hub.url}${request.url}?back` }).end();
       return true;
     };
-    expect((await describeModel('org/tiny', { token: kToken })).model_type).toBe('bert');
+    expect((await AutoConfig.from_pretrained('org/tiny', { token: kToken })).model_type).toBe('bert');
     expect(hub.requests.map(({ authorization }) => authorization)).toEqual([kRight, undefined]);
     expect(tokens(other)).toEqual([undefined]);
   });

@@ -29,6 +29,7 @@ export const kDtypes: readonly unknown[] = ['f32', 'fp32', 'f16', 'q16', 'q8', '
 export const kLoadRules: Rules = {
   ...kSourceRules,
   dtype: kDtypes as readonly string[],
+  prefer: ['packed'],
   precision: ['exact', 'fast'],
   threads: 'count',
   context_length: 'count',
@@ -144,7 +145,8 @@ export class Engine implements AnyEngine {
     const { context_length } = options;
     if (context_length && !generates && head !== 'own_lm' && head !== 'ranking')
       throw new InputError(`${where}: option 'context_length': expected a model that generates text`);
-    const gguf = openGguf(model, options);
+    const own = openGguf(model, options);
+    const gguf = own || !options.prefer ? own : await (await import('../source/packed_file.js')).openPacked(model!, options);
     const dtype = dtypeOf(model, options.dtype);
     const { makes_copies: makes = true } = options as { makes_copies?: boolean };
     const copies = dtype === 'q8' && !watch ? { makes, load: () => import('../source/held_copy.js') } : undefined;

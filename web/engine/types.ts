@@ -16,6 +16,10 @@ export interface ModelDescription {
   kind: ModelKind;
   /** Heads in its files: `'sequence'` for text classification, `'causal_lm'` for text generation, ... */
   heads: HeadKind[];
+  /** Bytes of the weight files that a load downloads, if the hub says so. Absent if they are in the cache. */
+  bytes?: number;
+  /** A smaller file of the same model in its repository, which the options `dtype: 'q8'` and `prefer: 'packed'` load. */
+  packed?: { file: string; bytes: number };
 }
 
 /** How weights are held in memory. */
@@ -74,6 +78,12 @@ export interface LoadOptions extends SourceOptions {
    * for the bundled model (no model argument), `'f32'` for every other.
    */
   dtype?: Dtype | 'fp32';
+  /**
+   * `'packed'`: a `.gguf` file in the model's own repository is loaded in place of its weights, and it is all that is downloaded. `dtype` says which:
+   * for `'q8'` wattn's own (`W8` in its name), else Q8_0; for `'q4'` Q4_K_M or Q4_0; without it the first of these. If there is none, a warning says so once, and the
+   * weights are loaded.
+   */
+  prefer?: 'packed' | undefined;
   /** `'exact'` (default): the same bits on every engine. `'fast'`: may use fused multiply-add if the engine has it. */
   precision?: 'exact' | 'fast';
   /**

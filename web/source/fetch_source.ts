@@ -216,6 +216,11 @@ export function hubSource(id: string, options: Pick<SourceOptions, 'revision'>, 
   return { ...fetchSource(at, id, access, new URL(id, host).href), others };
 }
 
-/** What a hub says of a repository, by its revision: the list of its files, and more. */
-export const hubListing = (id: string, access: Access): ModelSource =>
-  fetchSource(new URL(`api/models/${id}/revision/`, hubHost()), id, access, new URL(id, hubHost()).href);
+/** What a hub says of a repository, by its revision: the list of its files, and more. sizes: also those of the files. */
+export const hubListing = (id: string, access: Access, sizes = false): ModelSource =>
+  fetchSource(
+    new URL(`api/models/${id}/revision/${sizes ? '?blobs=true' : ''}`, hubHost()),
+    id,
+    access,
+    new URL(id, hubHost()).href,
+  );

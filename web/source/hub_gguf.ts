@@ -24,15 +24,21 @@ function fileWith(tag: string, files: readonly string[]): string | undefined {
   return files.filter((file) => label.test(file)).sort((a, b) => a.length - b.length || (a < b ? -1 : 1))[0];
 }
 
-const firstOf = (tags: readonly string[], files: readonly string[]) =>
+export const firstOf = (tags: readonly string[], files: readonly string[]): string | undefined =>
   tags.map((tag) => fileWith(tag, files)).find((file) => file !== undefined);
 
-const isModel = (file: string) => /\.gguf$/i.test(file) && !kNoModel.test(file);
+export const isModel = (file: string) => /\.gguf$/i.test(file) && !kNoModel.test(file);
 
 const kMostLetters = 1 << 24;
 
+/** A file of a repository, and its size if the hub says that. */
+export interface ListedFile {
+  name: string;
+  bytes: number | undefined;
+}
+
 /** All files of the repository; undefined: the hub does not say. open: of what the hub says of it. */
-async function listed(open: OpenFile | undefined, where: string): Promise<string[] | undefined> {
+export async function listed(open: OpenFile | undefined, where: string): Promise<ListedFile[] | undefined> {
   if (!open) return undefined;
   const decoder = new TextDecoder();
   let text = '';
@@ -47,7 +53,18 @@ async function listed(open: OpenFile | undefined, where: string): Promise<string
     throw new ModelFormatError(`${where}: ${(cause as Error).message}`, { cause });
   }
   if (!Array.isArray(siblings)) throw new ModelFormatError(`${where}: expected the list 'siblings', found none`);
-  return siblings.map((file) => (file as { rfilename?: unknown } | null)?.rfilename).filter((name) => typeof name === 'string');
+  return siblings.flatMap((file): ListedFile[] => {
+    const { rfilename: name, size } = (file ?? {}) as { rfilename?: unknown; size?: unknown };
+    return typeof name === 'string' ? [{ name, bytes: typeof size === 'number' ? size : undefined }] : [];
+  });
+}
+
+/** The files of a repository that the cache has. */
+export async function keptFiles(source: ModelSource): Promise<string[]> {
+  const folder = source.place('');
+  return ((await source.kept?.().catch(() => [])) ?? [])
+    .filter((address) => address.startsWith(folder))
+    .map((address) => decodeURIComponent(address.slice(folder.length)));
 }
 
 /** The names that most such files have, for places that cannot list theirs. */
@@ -77,17 +94,14 @@ export async function ggufFileOf(
   const isHub = !(env.localModelPath && env.allowLocalModels);
   const local = !isHub || options.local_files_only === true || !env.allowRemoteModels;
   const folder = source.place('');
-  const kept = ((await source.kept?.().catch(() => [])) ?? [])
-    .filter((address) => address.startsWith(folder))
-    .map((address) => decodeURIComponent(address.slice(folder.length)))
-    .filter(isModel);
+  const kept = (await keptFiles(source)).filter(isModel);
   const known = firstOf(local ? tags : tags.slice(0, 1), kept);
   if (known !== undefined) return known;
   let all: string[] | undefined;
   if (!local) {
     const revision = options.revision ?? 'main';
     try {
-      all = await listed(await hub.open(revision, signal), hub.place(revision));
+      all = (await listed(await hub.open(revision, signal), hub.place(revision)))?.map(({ name }) => name);
     } catch (error) {
       const file = error instanceof NetworkError && error.status === undefined ? firstOf(tags, kept) : undefined;
       if (file === undefined) throw error; // else there is no network

@@ -170,7 +170,9 @@ export async function describeModel(model?: ModelSpecifier | null, options: Sour
         ? (await openGgufModel(gguf, progress, signal, (bytes) => making.ggufFiles(bytes))).files
         : await readConfig(from, progress, signal);
       const { code: _code, message: _message, ...description } = await making.ask((handle) => handle.describe(files));
-      return description;
+      if (gguf || from.phase !== 'download') return description;
+      const { sizesOf } = await import('../source/packed_file.js');
+      return { ...description, ...(await sizesOf(from, options, signal)) };
     });
   } finally {
     making.release();
