@@ -25,7 +25,7 @@ const kModel: Options = {
   ...options('model revision cache-dir', 'local-files-only progress'),
   help: { type: 'boolean', short: 'h' },
 };
-const kCompute = options('adapter dtype precision threads');
+const kCompute = options('adapter dtype prefer precision threads');
 const kTexts = options('input max-length', 'split-special-tokens', 'file');
 
 export const kCommands: Record<string, Options> = {
@@ -56,7 +56,7 @@ export const kCommands: Record<string, Options> = {
   index: { ...kModel, ...kCompute, ...options('out max-tokens overlap vectors', 'words') },
   search: { ...kModel, ...kCompute, ...options('top-k mode', 'words') },
   inspect: { ...kModel, ...kCompute, ...options('seq', 'plan json') },
-  pack: { ...kModel, ...options('dtype out vocab layers dim check', '', 'corpus') },
+  pack: { ...kModel, ...options('dtype out hub vocab layers dim check', '', 'corpus') },
   download: { ...kModel, ...options('task') },
   cache: options('revision cache-dir', 'help'),
   evaluate: { ...kModel, ...kCompute, ...options('task data train columns labels similarity seed') },
@@ -94,6 +94,7 @@ const kRunHelp = `  --precision exact     exact: the same bits on every machine;
 const kComputeHelp = `  --adapter DIR         an adapter of PEFT for the model: a path, a URL, or a hub id
   --dtype f32|f16|q16|q8|q4
                         data type of the weights in memory (default f32; q8 for the bundled model)
+  --prefer packed       load a .gguf file of the model's own repository, if it has one, in place of its weights
 ${kRunHelp}`;
 const kTextsHelp = `  --file FILE           read texts from FILE, one per line (- is standard input; may be repeated)
   --input auto          auto (default): a line that begins with { is a JSON object with a "text", whose other members are
@@ -261,12 +262,16 @@ ${kModelHelp}${kComputeHelp}  --seq N               sequence length for shapes a
   --json                write one JSON object instead of a table
 `,
   pack: `Usage: wattn pack --model MODEL --out FILE.gguf [options]
+       wattn pack --model MODEL --hub DIR [options]
 
 Writes a model as one file that loads like the original, and {"file": .., "bytes": .., "original_bytes": .., "sha256": ..} to standard output.
 
   wattn pack --model ./all-MiniLM-L6-v2 --dtype q4 --vocab 16000 --corpus texts.txt --check sts-test.csv --out small.gguf
+  wattn pack --model sentence-transformers/all-MiniLM-L6-v2 --dtype native --hub ./minilm
 
 ${kModelHelp}  --out FILE            the file to write
+  --hub DIR             instead: a new folder to publish as a repository: the file, a card (README.md) with the original's licence,
+                        language and name, its licence files, config.json and the tokenizer's files
   --dtype f32|f16|q8|q4|mixed|native
                         data type of the matrices (default q8: 8.5 bits per weight; q4: 4.5, less accurate; mixed: q4 where it
                         costs least, else q8; native: 8.5 as wattn's q8 multiplies them, which load fastest)
@@ -520,6 +525,7 @@ export function computeOptions(values: Values): LoadOptions {
     ...loadOptions(values),
     adapter: text(values, 'adapter'),
     dtype: text(values, 'dtype'),
+    prefer: text(values, 'prefer'),
     precision: text(values, 'precision'),
     threads: count(values, 'threads'),
   }) as LoadOptions;

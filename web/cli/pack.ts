@@ -60,7 +60,10 @@ function layersOf(values: Values): number[] | undefined {
 
 export async function pack(values: Values, positionals: string[]): Promise<void> {
   noTexts(positionals);
-  const out = required(values, 'out', 'the file to write');
+  const hub = text(values, 'hub');
+  const out = hub === undefined ? required(values, 'out', 'the file to write') : '';
+  if (hub !== undefined && text(values, 'out') !== undefined)
+    throw new InputError('--out: expected no file beside --hub, which names its own');
   const model = modelOf(values);
   if (model === undefined) throw new InputError('--model: expected a model to pack, found none');
   const check = text(values, 'check');
@@ -74,6 +77,11 @@ export async function pack(values: Values, positionals: string[]): Promise<void>
     layers: layersOf(values),
     dim: count(values, 'dim'),
   });
+  if (hub !== undefined) {
+    const { file, ...about } = await (await import('./pack_hub.js')).packForHub(hub, model, options);
+    const cost = pairs && (await comparePacked(model, resolve(hub, file), pairs, loadOptions(values)));
+    return report({ file, ...about, ...(cost && { check: cost }) }, false);
+  }
   const hash = createHash('sha256');
   const file = await Output.open('out', out);
   let packing;

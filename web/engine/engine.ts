@@ -165,7 +165,15 @@ export class Engine implements AnyEngine {
       adaptedHead,
       idsOnly,
     };
-    return loadFrom(source, options, (...from) => Engine.loadOnce(wanted, ...from));
+    try {
+      return await loadFrom(source, options, (...from) => Engine.loadOnce(wanted, ...from));
+    } catch (error) {
+      if (!(error as { packed?: boolean }).packed) throw error; // of original.ts
+      const file = await (await import('../source/packed_file.js')).findPacked(source, options);
+      if (!file) throw error;
+      const inside = { ...wanted, gguf: { source, file } };
+      return await loadFrom(source, options, (...from) => Engine.loadOnce(inside, ...from));
+    }
   }
 
   private static async loadOnce(wanted: Wanted, source: ModelSource, progress: Progress, signal: AbortSignal): Promise<Engine> {

@@ -168,6 +168,17 @@ export function ggufTokenizerFiles(bytes: Uint8Array): NamedBytes[] {
   return [...vocabulary, ['tokenizer_config.json', new TextEncoder().encode(JSON.stringify(config))]];
 }
 
+/** All small files in a file that `wattn pack` wrote. bytes: its beginning, all metadata included. */
+export function packedFiles(bytes: Uint8Array): NamedBytes[] {
+  const header = new Header(bytes);
+  const contents = header.parts('wattn.contents');
+  return header.strings('wattn.files').map((name, i): NamedBytes => {
+    const content = contents[i] as Uint8Array;
+    const isFilled = name === 'tokenizer.json';
+    return [name, isFilled ? new TextEncoder().encode(filled(header, new TextDecoder().decode(content))) : content.slice()];
+  });
+}
+
 /** Our own models, which were trained to be run as q8 (bundled_model.ts). */
 const kOwnModels = /^wattn-[a-z]+$/;
 

@@ -40,7 +40,8 @@ async function loadOnce<T>(source: ModelSource, options: SourceOptions, load: Lo
     try {
       loaded = await run();
     } catch (error) {
-      if (!(await source.refused?.(error))) throw error;
+      const { packed } = error as { packed?: boolean }; // of original.ts: the files are those of a packed model
+      if (packed || !(await source.refused?.(error))) throw error;
       progress.restart();
       loaded = await run().catch(async (second) => {
         await source.refused?.(second);

@@ -25,11 +25,16 @@ class OriginalElsewhere extends ModelFormatError {
   }
 }
 
+/** A folder as `wattn pack --hub` writes it, if its file is there. engine.ts looks for that. */
+class PackedHere extends ModelFormatError {
+  readonly packed = true;
+}
+
 /** The lines between the two --- at the beginning of a README.md. */
-const headOf = (readme: string) => /^---\r?\n(.*?\n)---/s.exec(readme)?.[1] ?? '';
+export const headOf = (readme: string) => /^---\r?\n(.*?\n)---/s.exec(readme)?.[1] ?? '';
 
 /** base_model of a README's head: one name, or a list of one. */
-function baseModel(head: string): string | undefined {
+export function baseModel(head: string): string | undefined {
   const value = /^base_model:((?:.*)(?:\r?\n[ \t]*-.*)*)/m.exec(head)?.[1] ?? '';
   const names = value.split(/[\s,[\]'"]+/).filter((word) => word !== '' && word !== '-');
   return names.length === 1 ? names[0] : undefined;
@@ -76,6 +81,7 @@ export async function noWeights(
   read: (file: string) => Promise<string>,
 ): Promise<ModelFormatError> {
   const head = headOf(await read('README.md').catch(() => ''));
+  if (/^library_name:\s*['"]?wattn\b/m.test(head)) return new PackedHere(missing.message);
   let onnx: string | undefined;
   for (const file of kOnnx) onnx ??= (await source.size(file, signal).catch(() => undefined)) === undefined ? undefined : file;
   if (onnx === undefined && !/transformers\.js|onnx/i.test(head)) return missing;
