@@ -4,7 +4,7 @@ const header = new URL('build/wasm-simd/build_id.h', import.meta.url);
 
 export default {
   testMatch: ['<rootDir>/tests/{web,browser,docs}/**/*.test.ts'],
-  modulePathIgnorePatterns: ['<rootDir>/(build|\\.toolchain|tests/fixtures)/'],
+  modulePathIgnorePatterns: ['<rootDir>/(build|\\.toolchain|tests/fixtures|create/templates)/'],
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
   transform: { '\\.tsx?$': '<rootDir>/tools/lib/jest_esbuild.mjs' },
   resolver: '<rootDir>/tools/lib/jest_resolver.cjs',

@@ -193,28 +193,6 @@ async function extension() {
   }
 }
 
-/** In Cloudflare's run time on this machine, as it would be deployed. */
-async function cloudflare() {
-  const cwd = open('cloudflare');
-  const env = { ...process.env, WRANGLER_SEND_METRICS: 'false', CI: '1' };
-  const args = [
-    'node_modules/wrangler/bin/wrangler.js',
-    'dev',
-    '--port',
-    '0',
-    '--ip',
-    '127.0.0.1',
-    '--show-interactive-dev-session=false',
-  ];
-  const address = /Ready on (http:\/\/127\.0\.0\.1:\d+)/;
-  await withServer(join(cwd, 'node_modules/.bin/node'), args, { cwd, env, address }, async (url) => {
-    for (const [i, text] of kTexts.entries()) await fetch(`${url}/notes/${i}`, { method: 'PUT', body: text });
-    const found = await (await fetch(`${url}/search?q=${encodeURIComponent(kQuestion)}`)).json();
-    equal(found[0].text, expected[0].text, 'the nearest note');
-    equal(found.length, kTexts.length, 'the number of notes');
-  });
-}
-
 function singleBinary() {
   const cwd = open('single-binary');
   for (const way of ['bun', 'node']) {
@@ -232,7 +210,6 @@ const examples = {
   react: () => components('react'),
   vue: () => components('vue'),
   extension,
-  cloudflare,
   'single-binary': singleBinary,
 };
 const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(examples);

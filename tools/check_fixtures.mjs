@@ -8,6 +8,7 @@ import { dirname, extname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { blocksOf } from './docs/examples.mjs';
 import { checklist, checkPage, inPage, install, kInlinePolicy, model, moveAway, pack, same, withServer } from './lib/consumers.mjs';
+import { createdChat, createdSearch, createdWorker } from './lib/created.mjs';
 import { fail, root, run } from './lib/shell.mjs';
 import { findChromium } from './setup.mjs';
 
@@ -275,6 +276,9 @@ function linters() {
 }
 
 const fixtures = {
+  'create-search': () => createdSearch(packing),
+  'create-chat': () => createdChat(packing),
+  'create-worker': () => createdWorker(packing),
   databases,
   linters,
   'serve-clients': serveClients,

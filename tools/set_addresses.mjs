@@ -1,4 +1,4 @@
-// Writes the repository's address to all places that name it: both package.json, and SECURITY.md, which the package has too. publish.yml runs it, as the
+// Writes the repository's address to all places that name it: the packages' package.json, and SECURITY.md, which the package has too. publish.yml runs it, as the
 // sources name no host. `node tools/set_addresses.mjs https://github.com/OWNER/NAME`
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { fail, root } from './lib/shell.mjs';
 const address = process.argv[2]?.replace(/\/$/, '') ?? '';
 if (!/^https:\/\/[^/]+\/[^/]+\/[^/]+$/.test(address)) fail(`expected the address of a repository, found '${address}'`);
 
-for (const directory of ['.', 'models/base']) {
+for (const directory of ['.', 'models/base', 'create']) {
   const file = join(root, directory, 'package.json');
   const about = JSON.parse(readFileSync(file, 'utf8'));
   const repository = { type: 'git', url: `git+${address}.git`, directory };

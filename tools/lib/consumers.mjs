@@ -17,6 +17,8 @@ const kTypes = {
   '.mjs': 'text/javascript',
   '.json': 'application/json',
   '.wasm': 'application/wasm',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
 };
 export const kPolicy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
 /** For wattn/inline, whose workers have no file. */

@@ -1,0 +1,49 @@
+// The model and the index.
+import { Index, pipeline, type IndexDocument, type IndexHit } from 'wattn';
+import { kSamples } from './samples.js';
+
+/** Documents that this browser keeps, and a model that reads them. */
+export interface Library {
+  /** The documents, newest last. */
+  all(): IndexDocument[];
+  search(query: string): Promise<IndexHit[]>;
+  add(documents: IndexDocument[], tell: (done: number) => void): Promise<void>;
+  remove(id: string): Promise<void>;
+}
+
+/** Words that say little by themselves. */
+const kStopwords =
+  'a about an and are as at be but by can do for from has have how i if in is it its my no not of on or our so that the their there these they this to was we what when where which who why will with you your';
+const kBegun = 'wattn-app has begun';
+
+/** tell: called with 0 to 1 while the model is loaded. */
+export async function openLibrary(tell: (share: number) => void): Promise<Library> {
+  // The model in the package, which reads English. Another: pipeline('feature-extraction', 'intfloat/multilingual-e5-small', ..)
+  const embed = await pipeline('feature-extraction', undefined, {
+    worker: true,
+    progress_callback: (info) => {
+      if (info.status === 'progress') tell(info.progress / 100);
+    },
+  });
+  // In the browser's private files (OPFS), or in IndexedDB where there are none.
+  const index = await Index.open('documents', { embed, words: { stopwords: kStopwords.split(' ') } });
+  if (index.size === 0 && localStorage.getItem(kBegun) === null) await index.add(kSamples);
+  localStorage.setItem(kBegun, 'yes'); // whoever removes the samples has removed them
+
+  return {
+    all: () => index.ids().flatMap((id) => index.get(id) ?? []),
+    search: (query) =>
+      index.search(query, {
+        top_k: 8,
+        weights: { words: 0.5, meaning: 1 }, // in short texts the meaning tells more
+        min_score: { words: 0.1, meaning: 0.25 }, // a common word, or a cosine of 0.25: otherwise nothing is close
+      }),
+    async add(documents, tell) {
+      for await (const { done } of index.add(documents)) tell(done);
+      navigator.storage?.persist?.().catch(() => {}); // asks the browser not to clear them when space runs out
+    },
+    async remove(id) {
+      await index.delete([id]);
+    },
+  };
+}

@@ -1,0 +1,26 @@
+// Keeps the built page for later visits without a network (public/offline.js). In development there is nothing to keep.
+
+/** Resolves when this build's service worker answers the page's requests, or cannot: then the page works, but not offline. */
+export async function keepOffline(): Promise<void> {
+  if (!import.meta.env.PROD || !('serviceWorker' in navigator)) return;
+  const build = new URL(import.meta.url).pathname.split('/').at(-1); // named after its content
+  try {
+    await navigator.serviceWorker.register(`./offline.js?build=${build}`);
+    await controlledBy(`build=${build}`);
+    // What the page loaded before.
+    const loaded = performance.getEntriesByType('resource').map(({ name }) => name);
+    const own = loaded.filter((url) => url.startsWith(new URL('.', location.href).href));
+    await Promise.all([location.href, ...own].map((url) => fetch(url)));
+  } catch (error) {
+    console.info('This page cannot be kept for later visits without a network:', error);
+  }
+}
+
+function controlledBy(build: string): Promise<void> {
+  const isOurs = () => navigator.serviceWorker.controller?.scriptURL.endsWith(build) ?? false;
+  return new Promise((resolve) => {
+    const look = () => isOurs() && resolve();
+    navigator.serviceWorker.addEventListener('controllerchange', look);
+    look();
+  });
+}
