@@ -47,6 +47,15 @@ const libraryBeside = beside({ 'entries/index.js': 'node.js', 'entries/train_ent
 /** index passes on the exports of two files beside it (web/entries/page.ts, api.ts), and the entries for other libraries import index. */
 const pageBeside = beside({ 'page.js': 'chunk-page.js', 'api.js': 'chunk-api.js', 'index.js': 'index.js' });
 const nodeBeside = beside({ 'index.js': 'node.js' });
+/** wattn/react has one file for all platforms, which imports the package by its name: so it gets the one for the platform that its user is on. */
+const packageItself = {
+  name: 'package-itself',
+  setup({ onResolve }) {
+    onResolve({ filter: /\/index\.js$/ }, () => ({ path: 'wattn', external: true }));
+  },
+};
+/** For servers that render components: the hook is for their clients. */
+const ofReact = { external: ['react'], banner: { js: '"use client";' } };
 
 /**
  * The classes of errors are those of the first copy of wattn in a realm (web/core/shared.ts). They are exported as classes, for their types; so the bundler
@@ -193,6 +202,12 @@ const bundles = [
   },
   { ...edge, entries: { tokenizer_entry_edge: 'edge/tokenizer_entry' }, plugins: [ownFiles('tokenizer')] },
   { entries: { node: 'node_cjs' }, node: true, own: commonJs },
+  { entries: { react_entry: 'react_entry' }, plugins: [packageItself], own: ofReact },
+  {
+    entries: { react_entry: 'react_entry' },
+    plugins: [packageItself],
+    own: { ...ofReact, format: 'cjs', outExtension: { '.js': '.cjs' } },
+  },
   { entries: { cli: '../cli/cli' }, node: true, split: true, plugins: [libraryBeside] },
 ];
 
@@ -366,6 +381,7 @@ function emitTypes() {
       'ai_sdk_entry',
       'langchain_entry',
       'llamaindex_entry',
+      'react_entry',
     ].map((name) => join(types, 'entries', `${name}.d.ts`)),
   );
   for (const file of kept) {

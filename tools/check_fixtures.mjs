@@ -40,7 +40,9 @@ async function nextApp() {
   const address = /(http:\/\/127\.0\.0\.1:\d+)[^]*Ready|Ready[^]*(http:\/\/127\.0\.0\.1:\d+)/i;
   for (const mode of ['start', 'dev']) {
     const args = [mode, '--port', '0', '--hostname', '127.0.0.1'];
-    await withServer(bin(folder, 'next'), args, { cwd: folder, env, address }, (url) => checkThree(url, '.client', `next ${mode}`));
+    await withServer(bin(folder, 'next'), args, { cwd: folder, env, address }, (url) =>
+      checkThree(url, '.client >> nth=1', `next ${mode}`),
+    );
   }
 }
 

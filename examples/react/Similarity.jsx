@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'react';
 import { cos_sim } from 'wattn';
-import { usePipeline } from './usePipeline.js';
+import { usePipeline } from 'wattn/react';
 
 /** The similarity of two texts, as they are typed. */
 export function Similarity() {
-  const { run: embed, progress, error } = usePipeline('feature-extraction');
+  const { run: embed, progress, error } = usePipeline('feature-extraction', null, { worker: true });
   const [texts, setTexts] = useState(['A man is eating food.', 'Someone has lunch.']);
   const [score, setScore] = useState();
   const [failure, setFailure] = useState();

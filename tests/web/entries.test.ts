@@ -34,6 +34,7 @@ describe('importing', () => {
     'ai_sdk_entry',
     'langchain_entry',
     'llamaindex_entry',
+    'react_entry',
     'inline',
     'inline_train',
     'node',

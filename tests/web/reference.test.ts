@@ -12,7 +12,7 @@ const AsyncFunction = (async () => {}).constructor as new (...args: string[]) =>
 
 /** All examples, with the file and the first line that name them. */
 const examples = readdirSync(web, { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.ts') && !/ai_sdk|langchain|llamaindex/.test(name)) // integrations.test.ts has theirs
+  .filter((name) => name.endsWith('.ts') && !/ai_sdk|langchain|llamaindex|react_entry/.test(name)) // integrations.test.ts and the browsers' react.ts have theirs
   .sort()
   .flatMap((name) =>
     [...readFileSync(join(web, name), 'utf8').matchAll(/^ *\* @example\n((?: *\*(?!\/| @).*\n)+)/gm)].map(([, lines], i) => ({

@@ -23,6 +23,7 @@ const entries = {
   'wattn/ai-sdk': 'ai_sdk_entry',
   'wattn/langchain': 'langchain_entry',
   'wattn/llamaindex': 'llamaindex_entry',
+  'wattn/react': 'react_entry',
 };
 const guides = kOrder.map((name) => `docs/${name}.md`);
 for (const file of readdirSync(join(root, 'docs'))) {
