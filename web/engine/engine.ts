@@ -7,6 +7,7 @@ import { kGenerationFiles, kSpanConfig, readJson, type NamedBytes, type Progress
 import { kSourceRules, openModel } from '../source/model_source.js';
 import { openModelFiles, streamWeights } from '../source/weight_files.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
+import type { ChatTemplates } from '../tokenizer/types.js';
 import type { Helpers, SeamEmbedOptions, LoadedHead, SeamModel, SeamModule } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
 import { jobPace, runJob } from './job.js';
@@ -51,6 +52,7 @@ export interface AnyEngine extends AdaptedEngine {
   readonly memory: MemoryInfo;
   /** The small files, for fields that are read in JS. */
   readonly files: readonly NamedBytes[];
+  chatTemplates?: () => ChatTemplates | null;
   embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult>;
   /** Runs a task on items, with one result each; see task.ts. */
   run(
@@ -117,6 +119,7 @@ export class Engine implements AnyEngine {
   /** Resolves once helper threads are running or cannot start. Awaiting it is optional: results are the same. */
   helped: Promise<void> = Promise.resolve();
   adapters?: Adapters;
+  chatTemplates?: () => ChatTemplates | null;
 
   private constructor(
     private readonly host: SeamHost<SeamModel>,

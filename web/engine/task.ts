@@ -1,6 +1,7 @@
 // The parts of a task: one side checks arguments and shapes results for the caller, the other runs beside the engine, maybe in a worker.
 import { describe, InputError } from '../core/errors.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
+import type { ChatTemplates } from '../tokenizer/types.js';
 import type { LoadedHead, SeamModel, SeamPredictOptions } from '../host/seam.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { NamedBytes } from '../source/model_files.js';
@@ -20,6 +21,8 @@ export type OnPiece = (piece: Piece) => void;
 /** The part of an Engine that tasks use. */
 export interface TaskEngine {
   readonly files: readonly NamedBytes[];
+  /** The templates that the pipeline's tokenizer has now. undefined: those of the files. */
+  chatTemplates?: () => ChatTemplates | null;
   /** Whether calls can still be made: it was not disposed, and none failed inside WebAssembly. */
   readonly isOpen: boolean;
   /** Of an engine with an adapter in use: the engine. */
@@ -65,7 +68,7 @@ export interface Task<Item = any, Options = any, Result = any> {
   /** engine: for its files only; it may be in a worker. */
   prepare(
     args: readonly unknown[],
-    engine: Pick<TaskEngine, 'files'>,
+    engine: Pick<TaskEngine, 'files' | 'chatTemplates'>,
   ): Call<Item, Options, Result> | Promise<Call<Item, Options, Result>>;
   /** One result per item. */
   run(engine: TaskEngine, items: readonly Item[], options: Options, context: Context): Promise<Result[]>;

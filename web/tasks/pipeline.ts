@@ -195,11 +195,12 @@ async function withTokenizer<Pipe extends object>(engine: AnyEngine, pipe: Pipe)
           'pipeline: with the option worker, the tokenizer is in the worker: use AutoTokenizer.from_pretrained(model)',
         );
       }
-      return (tokenizer ??= part?.makeTokenizer<SeamModel>(
-        { call: (run) => local.call(run), describe: (handle) => handle.describe_tokenizer() },
-        [...local.files],
-        extras as Extras,
-      ));
+      if (!tokenizer) {
+        const handle = { call: local.call.bind(local), describe: (model: SeamModel) => model.describe_tokenizer() };
+        const made = (tokenizer = part!.makeTokenizer<SeamModel>(handle, [...local.files], extras as Extras));
+        local.chatTemplates = () => made.chat_template;
+      }
+      return tokenizer;
     },
   });
 }

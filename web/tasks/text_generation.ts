@@ -1,7 +1,7 @@
 // text-generation: a decoder continues a text or a chat, as in transformers' pipeline of that name.
 import { withFacts } from '../core/facts.js';
 import { makeDecodeStream } from '../tokenizer/decode_stream.js';
-import { checkChat, continueChat, kChatRules, renderChat } from '../tokenizer/chat_template.js';
+import { checkChat, contextOf, continueChat, kChatRules, renderChat } from '../tokenizer/chat_template.js';
 import { describe, InputError } from '../core/errors.js';
 import { kGenerateRules, readGenerateOptions } from '../generation/generation_config.js';
 import type { Chat, ChatMessage } from '../tokenizer/types.js';
@@ -218,12 +218,14 @@ export const textGeneration: Task<Item, Options, Result> = {
       given as TextGenerationOptions;
     const { chat_template, tools, documents, chat_template_kwargs, ...options } = ownCopy(rest);
     const fields = prompts.map((prompt) => continuedField(prompt, continue_final_message));
+    const templates = engine.chatTemplates?.();
+    const context = templates === undefined ? undefined : { ...contextOf(engine.files), templates };
     const items = await Promise.all(
       prompts.map(async (prompt, i) => {
         if (typeof prompt === 'string') return { text: prompt, isChat: false };
         const end = { continue_final_message: fields[i], add_generation_prompt: fields[i] === undefined };
         const options = { chat_template, tools, documents, chat_template_kwargs, ...end };
-        return { text: await renderChat(engine.files, prompt, options), isChat: true };
+        return { text: await renderChat(engine.files, prompt, options, context), isChat: true };
       }),
     );
     const full = return_full_text ?? true;
