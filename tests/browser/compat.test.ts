@@ -1,13 +1,15 @@
-// In Chromium: the snippets of tests/compat/snippets.md, and a page in JSX with a worker (tests/compat/page), with only the import changed.
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+// In Chromium: the programs of tests/compat/programs, the snippets of tests/compat/snippets.md, and a page in JSX with a worker (tests/compat/page), with only the
+// import changed.
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { build } from 'esbuild';
+import * as jinja from '@huggingface/jinja';
 import puppeteer, { type Browser, type Page } from 'puppeteer-core';
+import { env } from 'wattn';
 import { hubFile, kStopped, snippets } from '../compat/hub.mjs';
-import { writeModels } from '../compat/models.mjs';
+import { kArguments, withImport, writeModels } from '../compat/models.mjs';
 import { goldens, root } from '../web/support.js';
 import { kBrowsers } from './support.js';
 
@@ -18,7 +20,14 @@ const kShim = `export * from '/dist/index.js';
 import { env } from '/dist/index.js';
 import * as jinja from '/jinja.js';
 Object.assign(env, { remoteHost: location.origin, jinja });`;
+/** For programs: as in tests/web/compat.test.ts, whose models this server has. */
+const kLocalShim = `export * from '/dist/index.js';
+import { env } from '/dist/index.js';
+import * as jinja from '/jinja.js';
+Object.assign(env, { compat: true, allowLocalModels: true, allowRemoteModels: false, localModelPath: '/models/', jinja });`;
 // What needs Node is not for pages.
+const kFolder = join(root, 'tests/compat/programs');
+const kPrograms = readdirSync(kFolder).filter((file) => !/['"]node:|require\(/.test(readFileSync(join(kFolder, file), 'utf8')));
 const kSnippets = snippets().filter(({ code }) => !code.includes('node:'));
 
 (existsSync(path) ? describe : describe.skip)(
@@ -32,6 +41,11 @@ const kSnippets = snippets().filter(({ code }) => !code.includes('node:'));
       ['/', '<!doctype html><div id="root"></div>'],
       ['/page', '<!doctype html><div id="root"></div><script type="module" src="/app.js"></script>'],
       ['/shim.js', kShim],
+      ['/local.js', kLocalShim],
+      ...kPrograms.map((file): [string, string] => [
+        `/programs/${file.replace('.mjs', '.js')}`,
+        withImport(join(kFolder, file), '/local.js'),
+      ]),
       ['/jinja.js', readFileSync(join(root, 'node_modules/@huggingface/jinja/dist/index.js'), 'utf8')],
       ...kSnippets.map(({ code }, i): [string, string] => [
         `/${i}.js`,
@@ -40,7 +54,7 @@ const kSnippets = snippets().filter(({ code }) => !code.includes('node:'));
     ]);
 
     beforeAll(async () => {
-      place = mkdtempSync(join(tmpdir(), 'wattn-compat-'));
+      place = mkdtempSync(join(root, 'node_modules/.pages-')); // where packages are found
       writeModels(goldens, place);
       const { outputFiles } = await build({
         entryPoints: ['app.jsx', 'worker.js'].map((name) => join(root, 'tests/compat/page', name)),
@@ -58,7 +72,7 @@ const kSnippets = snippets().filter(({ code }) => !code.includes('node:'));
         const { pathname } = new URL(url, 'http://localhost');
         const body = pathname.startsWith('/dist/')
           ? readFileSync(join(root, pathname))
-          : (files.get(pathname) ?? hubFile(place, pathname));
+          : (files.get(pathname) ?? modelFile(pathname) ?? hubFile(place, pathname));
         if (body === undefined) return void response.writeHead(404).end();
         response.writeHead(200, { 'content-type': kTypes[extname(pathname) || '.html'] ?? 'application/octet-stream' }).end(body);
       });
@@ -77,7 +91,37 @@ const kSnippets = snippets().filter(({ code }) => !code.includes('node:'));
       server?.close();
       rmSync(place, { recursive: true });
     });
+    /** A file of the models in `place`. */
+    const modelFile = (pathname: string) => {
+      const file = join(place, pathname.replace(/^\/models/, ''));
+      return pathname.startsWith('/models/local/') && existsSync(file) ? readFileSync(file) : undefined;
+    };
     const address = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+    it.each(kPrograms)(
+      '%s answers as in Node',
+      async (file) => {
+        const { ...settings } = env;
+        const { warn } = console;
+        console.warn = () => {};
+        Object.assign(env, { compat: true, allowRemoteModels: false, localModelPath: place, jinja });
+        writeFileSync(join(place, file), withImport(join(kFolder, file), 'wattn'));
+        const expected = await (await import(join(place, file))).default(kArguments);
+        console.warn = warn;
+        Object.assign(env, settings, { backends: { onnx: { wasm: {} } } });
+        await page.goto(address());
+        const found = await page.evaluate(
+          (file, given) =>
+            import(file)
+              .then(async ({ default: run }) => JSON.stringify(await run(given)))
+              .catch((error) => `failed: ${error.stack}`),
+          `/programs/${file.replace('.mjs', '.js')}`,
+          kArguments,
+        );
+        expect(found).toBe(JSON.stringify(expected));
+      },
+      240_000,
+    );
 
     it.each(kSnippets.map(({ title, output }, i) => [title, output, i] as const))(
       '%s',

@@ -42,7 +42,7 @@ function answers(name, library) {
 
 let differs = false;
 mkdirSync(join(place, 'local'), { recursive: true });
-for (const file of readdirSync(join(root, 'tests/compat/programs'))) {
+for (const file of readdirSync(join(root, 'tests/compat/programs')).filter((name) => name.endsWith('.mjs'))) {
   const name = file.replace('.mjs', '');
   const [ours, theirs] = ['wattn', '@huggingface/transformers'].map((library) => answers(name, library));
   const lacksOnnx = /\.onnx/.test(theirs.error ?? '');

@@ -1,14 +1,16 @@
 // Programs written for transformers.js run with only the import changed (tests/compat/programs).
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as jinja from '@huggingface/jinja';
 import * as wattn from 'wattn';
-import { AutoModelForCausalLM, AutoTokenizer, env, pipeline } from 'wattn';
+import { AutoModel, AutoModelForCausalLM, AutoTokenizer, env, pipeline } from 'wattn';
 import { kArguments, withImport, writeModels } from '../compat/models.mjs';
 import { goldens, readJson, root } from './support.js';
 
 const folder = join(root, 'tests/compat/programs');
-const names = readdirSync(folder).map((file) => file.replace('.mjs', ''));
+const files = readdirSync(folder);
+const names = files.map((file) => file.replace(/\.[cm]js$/, ''));
 const settings = { ...env };
 const { warn } = console;
 let place: string;
@@ -27,10 +29,29 @@ afterEach(() => {
 });
 afterAll(() => rmSync(place, { recursive: true }));
 
+/** Programs that import another entry, and why: see the table of docs/migration.md. */
+const kEntries: Record<string, string> = { extension_background: 'wattn/inline' };
+
 async function run(name: string): Promise<any> {
+  if (files.includes(`${name}.cjs`)) return runCommonJs(name);
   const file = join(place, `${name}.mjs`);
-  writeFileSync(file, withImport(join(folder, `${name}.mjs`), 'wattn'));
+  writeFileSync(file, withImport(join(folder, `${name}.mjs`), kEntries[name] ?? 'wattn'));
+  if (kEntries[name]) Object.assign((await import(kEntries[name])).env, env); // a copy of its own
   return (await import(file)).default(kArguments);
+}
+
+/** In a process of its own, because Jest cannot require an ES module. */
+function runCommonJs(name: string): unknown {
+  const file = join(place, `${name}.cjs`);
+  const library = join(root, 'dist/node.cjs');
+  writeFileSync(file, withImport(join(folder, `${name}.cjs`), library));
+  const script = `
+    const { env } = require(${JSON.stringify(library)});
+    Object.assign(env, { compat: true, allowRemoteModels: false, localModelPath: ${JSON.stringify(place)} });
+    require(${JSON.stringify(file)})(${JSON.stringify(kArguments)}).then((out) => console.log(JSON.stringify(out)));`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
+  expect(stderr).toBe('');
+  return JSON.parse(stdout);
 }
 
 const kCases = readJson('tasks/cases.json') as Record<string, { args: unknown[]; options: object; answer: any }[]>;
@@ -168,10 +189,121 @@ const kChecks: Record<string, (out: any) => void | Promise<void>> = {
   },
 };
 
+const kRiver = 'The river runs under the bridge.';
+/** The likeliest label of a text, as transformers answers. */
+const labelled = (text: string) => answered('text-classification', [text], { top_k: null, truncation: true }).slice(0, 1);
+const kMean = { pooling: 'mean', normalize: true } as const;
+/** Vectors of texts by the encoder. */
+async function vectorsOf(...texts: string[]): Promise<number[][]> {
+  const embed = await pipeline('feature-extraction', 'local/embed');
+  const rows = (await embed(texts, kMean)).tolist<number[][]>();
+  await embed.dispose();
+  return rows;
+}
+const inner = (a: number[], b: number[]) => a.reduce((sum, value, i) => sum + value * b[i]!, 0);
+
+Object.assign(kChecks, {
+  async adaptive_retrieval({ rows, size, ranked, told }) {
+    const [query, ...texts] = await vectorsOf('Where is the boat?', 'A small boat waits below the old bridge.', 'Small birds sing in the wind.', kRiver); // prettier-ignore
+    expect([rows, size, told]).toEqual([3, 32, true]);
+    const cut = (row: number[], size: number) => row.slice(0, size);
+    const cosine = (a: number[], b: number[]) => inner(a, b) / Math.sqrt(inner(a, a) * inner(b, b));
+    expectSame(
+      ranked,
+      [32, 16, 8].map((size) => texts.map((row) => cosine(cut(row, size), cut(query!, size)))),
+    );
+  },
+  async chat_script({ roles, answer, printed }) {
+    const generate = await pipeline('text-generation', 'local/chat');
+    const options = { max_new_tokens: 12, do_sample: false, return_full_text: false } as const;
+    const messages = [
+      { role: 'system', content: 'Be kind.' },
+      { role: 'user', content: 'The boat waits.' },
+    ];
+    const { chat_template } = kArguments;
+    const [{ generated_text }] = (await generate(messages, { ...options, chat_template })) as any;
+    expect([roles, answer.trim(), printed.trim()]).toEqual([['system', 'user', 'assistant'], generated_text.trim(), generated_text.trim()]); // prettier-ignore
+    await generate.dispose();
+  },
+  async code_completion({ greedy, sampled, streamed, ready }) {
+    const generate = await pipeline('text-generation', 'local/chat');
+    const [{ generated_text }] = await generate('the boat', { max_new_tokens: 8, do_sample: false });
+    expect([greedy, sampled, ready]).toEqual([generated_text, generated_text, true]);
+    expect(`the boat${streamed.slice(0, streamed.length / 2)}`).toBe(generated_text);
+    await generate.dispose();
+  },
+  electron_main({ answers, channels }) {
+    expect(channels).toEqual(['transformers:run']);
+    expectSame(answers, [labelled(kRiver), [labelled('query')[0], labelled(kRiver)[0]]]);
+  },
+  async embed_script({ dims, size, scores, tokens, first }) {
+    const [source, ...rest] = await vectorsOf('A small boat waits below the old bridge.', 'The boat waits.', 'Small birds sing in the wind.'); // prettier-ignore
+    expect([dims, size, tokens]).toEqual([[3, 32], 96, 3]);
+    expectSame([scores, first], [rest.map((row) => inner(row, source!)), source!.slice(0, 4)]);
+  },
+  async embedding_benchmark(found) {
+    const model = await AutoModel.from_pretrained('local/embed');
+    const { last_hidden_state } = await model({ input_ids: [new Array(8).fill(1)] });
+    const { dims } = last_hidden_state!;
+    const first = last_hidden_state!.data[0];
+    expect(found).toEqual([1, 2, 4].map((batch) => ({ dims: [batch, 8, dims[2]], type: 'int64', isMeasured: true, first })));
+    await model.dispose();
+  },
+  extension_background({ answer, selected, waits, ignored }) {
+    expect([waits, ignored]).toEqual([true, true]);
+    expect(selected).toEqual(answer);
+    // dtype 'q4' is near the original
+    expect(answer[0].label).toBe(labelled(kRiver)[0].label);
+    expect(answer[0].score).toBeCloseTo(labelled(kRiver)[0].score, 1);
+  },
+  async reasoning_chat({ prompts, begins, states, same, ids }) {
+    const tokenizer = await AutoTokenizer.from_pretrained('local/chat');
+    const model = await AutoModelForCausalLM.from_pretrained('local/chat');
+    const bare = { add_special_tokens: false }; // a template writes its own
+    const inputs = tokenizer('The boat waits. ', bare);
+    const out = await model.generate({ ...inputs, max_new_tokens: 10, do_sample: false });
+    const prompt = inputs.input_ids.dims[1]!;
+    expect(prompts).toEqual([prompt, tokenizer('The boat waits. hm ', bare).input_ids.dims[1]]);
+    expect(ids).toEqual(out.tolist<number[][]>()[0]!.slice(prompt).map(Number));
+    expect([begins, states, same]).toEqual([true, ['thinking', 'answering'], true]);
+    await model.dispose();
+  },
+  async vector_database({ sizes, found }) {
+    const texts = ['A small boat waits below the old bridge.', 'Small birds sing in the wind.', kRiver];
+    const rows = await vectorsOf(...texts);
+    const all = rows.map((row, i) => ({ content: texts[i], inner: inner(row, rows[0]!) }));
+    expect(sizes).toEqual([32, 32, 32]);
+    expectSame(
+      found,
+      all
+        .filter(({ inner }) => inner > 0.5)
+        .sort((a, b) => b.inner - a.inner)
+        .slice(0, 2),
+    );
+    expect(found[0].content).toBe(texts[0]);
+  },
+  node_server([first, ...others]) {
+    expectSame(first, [200, labelled('query')]);
+    expect(others).toEqual([[400, { error: 'Bad request' }], [400, { error: 'Bad request' }]]); // prettier-ignore
+  },
+  node_cjs({ answer, version }) {
+    expectSame(answer, [labelled('query')[0], labelled(kRiver)[0]]);
+    expect(version).toBe('string');
+  },
+} satisfies typeof kChecks);
+
 it.each(names)('%s', async (name) => {
   const check = kChecks[name];
   if (!check) throw new Error(`${name}: expected a check of its answers in compat.test.ts`);
   await check(await run(name));
+});
+
+it('the table of programs in docs/migration.md has each, and no other', () => {
+  const guide = readFileSync(join(root, 'docs/migration.md'), 'utf8');
+  const [, table = ''] = /^## Programs, kind by kind\n([^]*?)^## /m.exec(guide) ?? [];
+  const cells = [...table.matchAll(/^\|.*\| (.*) \|$/gm)].map(([, last]) => last!);
+  const named = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name!));
+  expect([...new Set(named)].filter((name) => name !== 'page').sort()).toEqual([...names].sort());
 });
 
 it('the table of docs/migration.md names what is here', async () => {
