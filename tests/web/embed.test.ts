@@ -287,7 +287,7 @@ describe('pipeline', () => {
       /expected a task of feature-extraction, text-classification, .*, text2text-generation, .*, ner, embeddings, found 'nerr'; did you mean 'ner'\?$/;
     await expectError((pipeline as any)('nerr', tiny), 'InputError', all);
     await expectError((pipeline as any)(undefined, tiny), 'InputError');
-    const meant = { clasify: undefined, 'text-clasification': 'text-classification', embedding: 'feature-extraction', 'zero-shot': 'zero-shot-classification', QA: 'question-answering', xyz: undefined }; // prettier-ignore
+    const meant = { clasify: 'text-classification', 'text-clasification': 'text-classification', embedding: 'feature-extraction', 'zero-shot': 'zero-shot-classification', QA: 'question-answering', xyz: undefined }; // prettier-ignore
     for (const [task, name] of Object.entries(meant)) {
       const { message } = await failure((pipeline as any)(task, tiny));
       expect(/did you mean '(.+)'/.exec(message)?.[1]).toBe(name);

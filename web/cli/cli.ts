@@ -8,7 +8,6 @@ import {
   flag,
   given,
   kCommands,
-  kHelp,
   loadOptions,
   modelOf,
   noTexts,
@@ -16,6 +15,7 @@ import {
   text,
   type Values,
 } from './args.js';
+import { kHelp } from './help.js';
 import { nearestOf } from '../core/options.js';
 import { cacheCommand, download } from './cache.js';
 import { report } from './inspect.js';

@@ -524,6 +524,7 @@ export class Index {
       if (Object.prototype.toString.call(documents) === '[object Object]') check(documents, 0);
       return new InputError(`Index.add: expected documents, found ${describe(documents)}`);
     };
+    if (typeof documents === 'string') throw wrong(); // its letters are no documents
     for await (const value of itemsOf<unknown>(list ?? documents, signal, wrong)) {
       throwIfAborted(signal);
       const document = list ? (value as IndexDocument) : check(value, count++);

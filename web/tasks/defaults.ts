@@ -31,7 +31,9 @@ const kOtherNames: Readonly<Record<string, string>> = {
   embedding: 'feature-extraction',
   embed: 'feature-extraction',
   'sentence-similarity': 'feature-extraction',
+  'text-embedding': 'feature-extraction',
   classification: 'text-classification',
+  classify: 'text-classification',
   sentiment: 'sentiment-analysis',
   rerank: 'text-ranking',
   reranking: 'text-ranking',
@@ -50,7 +52,8 @@ const kOtherNames: Readonly<Record<string, string>> = {
 
 /** The error for an unknown task: with the one that was probably meant, and all. */
 export function unknownTask(task: unknown, known: readonly string[]): InputError {
-  const nearest = typeof task === 'string' ? (kOtherNames[task.toLowerCase()] ?? nearestOf(task, known)) : undefined;
+  const near = typeof task === 'string' ? nearestOf(task.toLowerCase(), [...known, ...Object.keys(kOtherNames)]) : undefined;
+  const nearest = near === undefined ? undefined : Object.hasOwn(kOtherNames, near) ? kOtherNames[near] : near;
   const hint = nearest === undefined ? '' : `; did you mean '${nearest}'?`;
   return new InputError(`pipeline: expected a task of ${known.join(', ')}, found ${describe(task)}${hint}`);
 }
