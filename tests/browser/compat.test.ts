@@ -144,6 +144,17 @@ const kSnippets = snippets().filter(({ code }) => !code.includes('node:'));
       240_000,
     );
 
+    it('without remote models, another origin is refused', async () => {
+      await page.goto(address());
+      const found = await page.evaluate(
+        (file, model) =>
+          import(file).then(({ pipeline }) => pipeline('feature-extraction', model)).then(() => 'loaded', ({ message }) => message),
+        '/local.js',
+        `${address().replace('127.0.0.1', 'localhost')}/models/local/embed/`,
+      ); // prettier-ignore
+      expect(found).toMatch(/^model: 'http:\/\/localhost:\d+\/models\/local\/embed\/' needs the network/);
+    }, 240_000);
+
     it('a page in JSX with a worker', async () => {
       await page.goto(`${address()}/page`);
       const read = (id: string) => page.$eval(id, (element) => element.textContent ?? '');

@@ -86,7 +86,7 @@ export interface Env {
    * revision; a warning, a progress event `'original'` and `info().original` say so. `false`: an error names the original.
    */
   resolveOriginal: boolean;
-  /** `false` acts like `local_files_only: true` everywhere. A page's own origin counts as local. Default `true`. */
+  /** `false` acts like `local_files_only: true` everywhere. A page's own origin is not remote. Default `true`. */
   allowRemoteModels: boolean;
   /** Replaces the global `fetch` for model files and WebAssembly, for example to add headers or to serve from a store. */
   fetch: ((url: string, init?: any) => Promise<any>) | undefined;

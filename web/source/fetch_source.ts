@@ -175,12 +175,13 @@ export function htmlError(file: string, place: string): ModelFormatError {
   );
 }
 
-/** A directory by its URL. local: network access is forbidden, but a page's own server is as local as the page. */
+/** A directory by its URL. local: network access is forbidden. Where env.allowRemoteModels forbids it, a page's own server is not remote. */
 export function urlSource(url: URL, name: string, local: boolean, access: Access): ModelSource {
   if (url.protocol === 'blob:' || url.protocol === 'data:') {
     throw new InputError(`model: expected the URL of a directory, found a ${url.protocol} URL; pass Files or a map of bytes`);
   }
-  if (local && /^https?:$/.test(url.protocol) && url.origin !== globalThis.location?.origin) {
+  const isOwn = !env.allowRemoteModels && url.origin === globalThis.location?.origin;
+  if (local && !isOwn && /^https?:$/.test(url.protocol)) {
     throw new InputError(
       `model: '${name}' needs the network, which local_files_only (or env.allowRemoteModels = false, HF_HUB_OFFLINE) forbids`,
     );

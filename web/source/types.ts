@@ -87,7 +87,7 @@ export interface SourceOptions {
    * another one; never cached, and never part of a message. Default: in Node `HF_TOKEN` of the environment, for `HF_ENDPOINT`; in a page none.
    */
   token?: string;
-  /** `true`: hub ids are read from the cache, and a model that needs the network is an `InputError`; a page's own origin needs none. Default `false`. */
+  /** `true`: hub ids are read from the cache, and a model that needs the network is an `InputError`. Default `false`. */
   local_files_only?: boolean;
   /** Where downloads from hubs are cached. Default `env.cacheDir`. */
   cache_dir?: string;
