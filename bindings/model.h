@@ -228,9 +228,9 @@ class ModelHandle {
     return start({std::move(texts), std::move(pairs), std::move(job).value(), report}, steps);
   }
 
-  // prompts: [Int32Array, ...]; options: of to_generate_request(). Answer of each run: new_tokens, for each prompt with one
-  // sequence its tokens since the last run; of the last one: sequences [tokens, ...], text after text, counts [prompts] of them,
-  // and their reasons (as in FinishReason) and scores [sequences].
+  // prompts: [Int32Array, ...]; options: of to_generate_request(). Answer of each run: new_tokens, as Generation::take_new(); of
+  // the last one: sequences [tokens, ...], text after text, counts [prompts] of them, and their reasons (as in FinishReason) and
+  // scores [sequences].
   Address generate(val prompts, val options, int steps) {
     jobs_.erase(generation_);  // it uses the same slots
     auto job = Generation::begin(*model_, to_id_lists(prompts), to_generate_request(Options(options)));
@@ -259,7 +259,13 @@ class ModelHandle {
     return start({nullptr, nullptr, std::move(job).value(), report}, steps);
   }
 
-  // Takes at most so many steps of a job, at least one.
+  // mask, forced: Int32Arrays; see Generation::constrain, of the last generation. Returns how many tokens were forced.
+  Address constrain(val mask, val forced, int slot) {
+    const auto found = jobs_.find(generation_);
+    if (found == jobs_.end()) return 0;
+    return static_cast<Generation&>(*found->second.job).constrain(static_cast<std::size_t>(slot), to_ids(mask), to_ids(forced));
+  }
+  // Takes at most so many steps of a job.
   Address run(int number, int steps) { return reinterpret_cast<Address>(run_job(number, steps)); }
   // Ends a job before its last step; nothing if it has ended.
   val cancel(int number) {
@@ -419,6 +425,7 @@ inline void register_model(const char* name) {
       .function("predict", &ModelHandle::predict)
       .function("forward", &ModelHandle::forward)
       .function("generate", &ModelHandle::generate)
+      .function("constrain", &ModelHandle::constrain)
       .function("run", &ModelHandle::run)
       .function("cancel", &ModelHandle::cancel)
       .function("tokenizer", &ModelHandle::tokenizer)

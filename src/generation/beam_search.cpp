@@ -46,13 +46,15 @@ class BeamSearch : public Search {
     for (std::int64_t i = 0; i < options.num_beams; ++i) beams_.push_back({{prompt.begin(), prompt.end()}, i == 0 ? 0 : kUnlikely});
   }
 
-  Result<void> take(float* logits) override {
+  using Search::take;
+  Result<void> take(float* logits, const std::uint32_t* masks) override {
     const bool first = length() == 0;
     for (std::size_t beam = 0; beam < (first ? 1 : beams_.size()); ++beam) {
       float* row = logits + static_cast<std::int64_t>(beam) * vocab_;
       if (auto e = check_numbers(row, vocab_); !e.ok()) return e;
       to_log_probabilities(row);
       processors_.process(beams_[beam].tokens, row);
+      if (masks) apply_mask(masks + static_cast<std::int64_t>(beam) * mask_words(vocab_), vocab_, row);
       if (options_.renormalize_logits) to_log_probabilities(row);
     }
     find_candidates(logits, first);

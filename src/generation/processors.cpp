@@ -12,6 +12,15 @@ constexpr float kForbidden = -std::numeric_limits<float>::infinity();
 
 }  // namespace
 
+bool apply_mask(const std::uint32_t* mask, std::int64_t vocab, float* scores) {
+  bool any = false;
+  for (std::int64_t i = 0; i < vocab; ++i) {
+    if (!(mask[i >> 5] >> (i & 31) & 1)) scores[i] = kForbidden;
+    any = any || scores[i] > kForbidden;
+  }
+  return any;
+}
+
 Processors::Processors(const GenerateOptions& options, std::int64_t prompt, std::int64_t vocab, const Kernels& kernels)
     : options_(options), prompt_(prompt), vocab_(vocab), kernels_(kernels) {
   const auto size = static_cast<std::size_t>(vocab);

@@ -11,6 +11,9 @@
 
 namespace wattn {
 
+// Forbids what a mask (Search::take) does not have. False if nothing is left.
+bool apply_mask(const std::uint32_t* mask, std::int64_t vocab, float* scores);
+
 class Processors {
  public:
   Processors(const GenerateOptions& options, std::int64_t prompt, std::int64_t vocab, const Kernels& kernels);

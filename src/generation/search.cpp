@@ -45,7 +45,8 @@ class Sampler : public Search {
     continuations_.reserve(sequences_.size());
   }
 
-  Result<void> take(float* logits) override {
+  using Search::take;
+  Result<void> take(float* logits, const std::uint32_t* masks) override {
     const bool first = sequences_[0].tokens.size() == prompt_;
     continuations_.clear();
     std::int32_t row = 0;
@@ -58,6 +59,10 @@ class Sampler : public Search {
         scores = copy_.data();
       }
       if (auto e = check_numbers(scores, vocab_); !e.ok()) return e;
+      processors_.process(sequence.tokens, scores);
+      if (masks && !apply_mask(masks + row * mask_words(vocab_), vocab_, scores)) {
+        return input_error("generate: the other options forbid every token that response_format allows");
+      }
       const std::int32_t token = choose(sequence, scores);
       sequence.tokens.push_back(token);
       sequence.reason = reason_of(sequence, token);
@@ -65,6 +70,22 @@ class Sampler : public Search {
       if (!first) ++row;
     }
     return {};
+  }
+
+  std::size_t force(std::span<const std::int32_t> tokens) override {
+    Sequence& sequence = sequences_[0];
+    std::size_t taken = 0;
+    for (const std::int32_t token : tokens) {
+      sequence.tokens.push_back(token);
+      if (reason_of(sequence, token) == FinishReason::kNone) {
+        ++taken;
+        continue;
+      }
+      sequence.tokens.pop_back();
+      break;
+    }
+    if (taken > 0 && !continuations_.empty()) continuations_[0].token = sequence.tokens.back();
+    return taken;
   }
 
   std::vector<Generated> results() const override {
@@ -84,7 +105,6 @@ class Sampler : public Search {
   };
 
   std::int32_t choose(Sequence& sequence, float* scores) {
-    processors_.process(sequence.tokens, scores);
     if (!options_.do_sample) return static_cast<std::int32_t>(std::max_element(scores, scores + vocab_) - scores);
     processors_.to_probabilities(scores);
     return draw(scores, vocab_, sequence.generator.uniform());

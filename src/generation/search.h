@@ -45,8 +45,13 @@ class Search {
   virtual ~Search() = default;
 
   // logits: a row [vocab] for each sequence of next(), which it overwrites; the first time one row, for the token after the prompt.
-  // A ModelFormatError for logits that are not finite.
-  virtual Result<void> take(float* logits) = 0;
+  // A ModelFormatError for logits that are not finite. masks: for each row, bits of the tokens that may be chosen, of
+  // mask_words(vocab); null: all may.
+  virtual Result<void> take(float* logits, const std::uint32_t* masks) = 0;
+  Result<void> take(float* logits) { return take(logits, nullptr); }
+  static std::int64_t mask_words(std::int64_t vocab) { return (vocab + 31) / 32; }
+  // Appends tokens to the only sequence without logits, up to one that would end it. Returns how many.
+  virtual std::size_t force(std::span<const std::int32_t>) { return 0; }
   // The sequences to continue, in the order of take()'s rows; empty when all are finished.
   std::span<const Continuation> next() const { return continuations_; }
   // num_return_sequences results, the best first; for unfinished sequences, the tokens generated so far.

@@ -163,7 +163,7 @@ Result<void> Generation::read_batch(const std::vector<std::pair<std::size_t, std
   for (const auto& [index, row] : ends) rows_.push_back(row);
   float* logits = model_.slots().logits(hidden.value(), rows_);
   for (const auto& [index, row] : ends) {
-    if (auto e = prompts_[index].search->take(logits); !e.ok()) return e;
+    if (auto e = prompts_[index].search->take(logits, masks_of(index)); !e.ok()) return e;
     logits += model_.generator().config().vocab_size;
     reorder_slots(prompts_[index]);
   }
@@ -209,21 +209,26 @@ Result<bool> Generation::step() {
     if (auto e = read_prompts(); !e.ok()) return e.error();
     return prompts_read_ < prompts_.size() || !done();
   }
+  rows_.clear();
   for (std::size_t index = 0; index < prompts_.size(); ++index) {
     const Prompt& prompt = prompts_[index];
     const auto next = prompt.search->next();
-    for (std::size_t i = 0; i < next.size(); ++i) add(index, prompt.slots[i], prompt.read, {&next[i].token, 1});
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      const auto ids = prompt.forced.empty() ? std::span(&next[i].token, 1) : std::span(prompt.forced);
+      add(index, prompt.slots[i], prompt.read, ids);
+      rows_.push_back(batch_.tokens() - 1);
+    }
   }
   if (batch_.batch() == 0) return false;
   const auto hidden = model_.slots().run(batch_, nullptr);
   if (!hidden.ok()) return hidden.error();
-  rows_.clear();
-  for (std::int64_t i = 0; i < batch_.batch(); ++i) rows_.push_back(i);
   float* logits = model_.slots().logits(hidden.value(), rows_);
   for (Prompt& prompt : prompts_) {
     if (prompt.running == 0) continue;
-    ++prompt.read;
-    if (auto e = prompt.search->take(logits); !e.ok()) return e.error();
+    prompt.read += prompt.forced.empty() ? 1 : static_cast<std::int64_t>(prompt.forced.size());
+    prompt.forced.clear();
+    const auto index = static_cast<std::size_t>(&prompt - prompts_.data());
+    if (auto e = prompt.search->take(logits, masks_of(index)); !e.ok()) return e.error();
     logits += prompt.running * model_.generator().config().vocab_size;
     reorder_slots(prompt);
   }
@@ -237,11 +242,36 @@ std::vector<std::vector<Generated>> Generation::results() const {
   return out;
 }
 
+const std::uint32_t* Generation::masks_of(std::size_t prompt) const {
+  return masks_.empty() ? nullptr : masks_.data() + masks_.size() / prompts_.size() * prompt;
+}
+
+std::size_t Generation::constrain(std::size_t slot, const std::vector<std::int32_t>& mask, std::span<const std::int32_t> forced) {
+  const std::size_t width = prompts_[0].slots.size(), slots = width * prompts_.size();
+  if (slot >= slots) return 0;
+  const auto words = static_cast<std::size_t>(Search::mask_words(model_.generator().config().vocab_size));
+  masks_.resize(slots * words, ~std::uint32_t{0});
+  std::copy_n(mask.begin(), std::min(mask.size(), words), masks_.begin() + static_cast<std::ptrdiff_t>(slot * words));
+  Prompt& own = prompts_[slot / width];
+  if (width > 1 || own.running == 0) return 0;
+  const auto next = own.search->next();
+  const bool is_read = !next.empty();
+  if (is_read && own.forced.empty()) own.forced.assign(1, next[0].token);
+  const std::size_t room = static_cast<std::size_t>(model_.slots().token_budget()) / slots - 1;
+  const std::size_t taken = own.search->force(forced.first(std::min(forced.size(), room)));
+  auto& list = is_read ? own.forced : own.tokens;
+  list.insert(list.end(), forced.begin(), forced.begin() + static_cast<std::ptrdiff_t>(taken));
+  return taken;
+}
+
 std::vector<std::vector<std::int32_t>> Generation::take_new() {
   std::vector<std::vector<std::int32_t>> out(prompts_.size());
   for (std::size_t i = 0; i < prompts_.size(); ++i) {
+    if (prompts_[i].slots.size() > 1) {
+      for (const auto& [from, token] : prompts_[i].search->next()) out[i].insert(out[i].end(), {from, token});
+      continue;
+    }
     const auto results = prompts_[i].search->results();
-    if (results.size() != 1) continue;
     const auto& tokens = results[0].tokens;
     const std::size_t shown = std::min(std::exchange(prompts_[i].shown, tokens.size()), tokens.size());
     out[i].assign(tokens.begin() + static_cast<std::ptrdiff_t>(shown), tokens.end());

@@ -37,8 +37,11 @@ class Generation final : public Job {
 
   // [prompts], each as Search::results().
   std::vector<std::vector<Generated>> results() const;
-  // [prompts] The tokens generated since the last call; empty for several sequences per prompt.
+  // [prompts] The tokens generated since the last call; for several sequences per prompt, the row and token of each that goes on.
   std::vector<std::vector<std::int32_t>> take_new();
+  // What a constraint says of the next step for slot = prompt * width + row (of take_new; before the first step, row 0): mask, as
+  // in Search::take, which holds until it is replaced, and tokens to append before it, of which it takes as many as fit.
+  std::size_t constrain(std::size_t slot, const std::vector<std::int32_t>& mask, std::span<const std::int32_t> forced);
 
  private:
   explicit Generation(Model& model) : model_(model) {}
@@ -50,6 +53,7 @@ class Generation final : public Job {
     std::vector<std::int32_t> reordered{};  // [width] scratch of reorder_slots
     std::int64_t running = 1;               // running sequences
     std::int64_t read = 0;                  // tokens in each running slot
+    std::vector<std::int32_t> forced{};     // after the last chosen token of the only sequence
     std::size_t shown = 0;                  // tokens returned by take_new
   };
 
@@ -65,6 +69,8 @@ class Generation final : public Job {
   std::vector<std::vector<std::int32_t>> sources_;  // of an encoder-decoder
   std::size_t sources_read_ = 0;
   std::size_t prompts_read_ = 0;
+  std::vector<std::uint32_t> masks_;  // [prompts * width][mask words]; empty: no constraint
+  const std::uint32_t* masks_of(std::size_t prompt) const;
   Batch batch_;
   std::vector<std::int64_t> rows_;
 };

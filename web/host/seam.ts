@@ -255,7 +255,8 @@ export interface SeamSequence {
 }
 
 export interface GenerateAnswer extends JobAnswer {
-  new_tokens: Int32Array[]; // of each prompt since the last answer, with one sequence per prompt; always present
+  /** Always present. Of each prompt: its tokens since the last answer; with several sequences, the row and token of each that goes on. */
+  new_tokens: Int32Array[];
   sequences: Int32Array[]; // the tokens of all sequences of all prompts
   counts: Int32Array; // [prompts] sequences of each
   reasons: Int32Array; // [sequences] indices of FinishReason in C++
@@ -354,6 +355,11 @@ export interface SeamModel extends SeamTokenizer {
   sparse_vectors(text: Uint8Array, lengths: Int32Array, options: SeamRetrievalOptions, steps: number): SparseVectorsAnswer;
   /** A model runs one generation at a time: a second one ends the first. */
   generate(prompts: Int32Array[], options: SeamGenerateOptions, steps: number): GenerateAnswer;
+  /**
+   * What a constraint says of the next step: mask, a bit for each token that may come, and tokens to append first. slot: prompt * the most rows of one +
+   * row. Returns how many tokens were appended.
+   */
+  constrain(mask: Int32Array, forced: Int32Array, slot: number): number;
   /** Continues a job. */
   run(job: number, steps: number): JobAnswer;
   /** Ends a job; nothing if it has ended. */
