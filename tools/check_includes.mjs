@@ -12,6 +12,7 @@ const kMayInclude = {
   kernels: ['core'],
   ops: ['core', 'kernels'],
   search: ['core', 'kernels'],
+  constraints: ['core'],
   generation: ['core', 'ops'],
   nn: ['core', 'ops', 'generation', 'learn'],
   learn: ['core', 'ops'],
@@ -20,7 +21,7 @@ const kMayInclude = {
   pass: ['core', 'ops', 'plan'],
   engine: ['core', 'io', 'tokenizer', 'models', 'plan', 'pass'],
   tasks: ['core', 'ops', 'generation', 'learn', 'models', 'plan', 'pass', 'engine'],
-  bindings: ['core', 'tokenizer', 'search', 'nn', 'learn', 'ops', 'models', 'engine', 'tasks'],
+  bindings: ['core', 'tokenizer', 'search', 'constraints', 'nn', 'learn', 'ops', 'models', 'engine', 'tasks'],
 };
 
 // A pattern that may appear only where `allowed` says.

@@ -1,0 +1,19 @@
+// JSON Schema (2020-12, and what draft 7 and 2019-09 write in other words) as a grammar of the JSON that satisfies it.
+#pragma once
+
+#include <string_view>
+
+#include "constraints/grammar.h"
+
+namespace wattn {
+
+struct JsonSchemaOptions {
+  bool spaces = false;  // allows spaces and line ends between the marks of JSON
+};
+
+// Reads a schema into a grammar and finishes it. The grammar matches JSON as JSON.stringify() writes it, of numbers below 10^21. An
+// UnsupportedError names the keyword and where it is (a JSON pointer); an InputError what is malformed, or that nothing satisfies
+// it.
+Result<void> read_json_schema(Grammar& grammar, std::string_view schema, const JsonSchemaOptions& options);
+
+}  // namespace wattn

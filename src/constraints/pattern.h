@@ -1,0 +1,17 @@
+// Regular expressions as JavaScript writes them (ECMA-262, with the flag u) as expressions over bytes.
+#pragma once
+
+#include <string_view>
+
+#include "constraints/byte_regex.h"
+#include "constraints/code_points.h"
+#include "core/result.h"
+
+namespace wattn {
+
+// whole: the pattern is that of the whole text; else the text has a part that matches it, as in "pattern" of JSON Schema. An
+// UnsupportedError names what is no regular language, or has no meaning here: backreferences, \b, \p; an InputError what is
+// malformed.
+Result<RegexId> read_pattern(Regexes& regexes, std::string_view pattern, bool whole, Writing writing);
+
+}  // namespace wattn

@@ -1,0 +1,21 @@
+// Sorting and duplicates. A heap's code is a tenth of std::sort's, of which the module would have one for each kind of list.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+
+namespace wattn {
+
+template <class List, class Less = std::less<>>
+void sort_small(List& list, Less less = {}) {
+  std::make_heap(list.begin(), list.end(), less);
+  std::sort_heap(list.begin(), list.end(), less);
+}
+
+template <class List>
+void sort_unique(List& list) {
+  sort_small(list);
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+}
+
+}  // namespace wattn

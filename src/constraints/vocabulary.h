@@ -1,0 +1,42 @@
+// The tokens of a vocabulary as a tree of their bytes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace wattn {
+
+class Vocabulary {
+ public:
+  // In preorder: a node's children follow it, up to `end`. depth: bytes from the root, which is node 0.
+  struct Node {
+    std::int32_t end = 0;
+    std::int32_t token = -1;  // the first one with these bytes; -1: none
+    std::uint16_t depth = 0;
+    std::uint8_t byte = 0;
+  };
+
+  Vocabulary() = default;
+  // lengths: of each token, in bytes; at most 0: a token that no text has. bytes: of all, one after the other.
+  Vocabulary(std::span<const std::int32_t> lengths, std::string_view bytes);
+
+  std::int32_t size() const { return static_cast<std::int32_t>(begins_.size()); }
+  std::string_view bytes(std::int32_t token) const;
+  const std::vector<Node>& nodes() const { return nodes_; }
+  // Another token with the same bytes, or -1.
+  std::int32_t same(std::int32_t token) const { return same_[static_cast<std::size_t>(token)]; }
+  std::size_t max_depth() const { return max_depth_; }
+  // The node of bytes below one; -1: none.
+  std::int32_t find(std::int32_t node, std::string_view bytes) const;
+
+ private:
+  std::vector<char> bytes_;
+  std::vector<std::uint32_t> begins_;  // of each token
+  std::vector<std::int32_t> lengths_, same_;
+  std::vector<Node> nodes_{Node{.end = 1}};
+  std::size_t max_depth_ = 0;
+};
+
+}  // namespace wattn

@@ -1,0 +1,163 @@
+// What texts each kind of constraint accepts.
+#include "constraints/constraint.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "native/constraints/support.h"
+
+namespace wattn {
+namespace {
+
+struct Case {
+  const char* text;
+  std::vector<std::string> accepted, refused;
+};
+
+void check(ConstraintKind kind, const std::vector<Case>& cases) {
+  for (const auto& [text, accepted, refused] : cases) {
+    Constrained own(kind, text);
+    ASSERT_TRUE(own.ok()) << text << ": " << own.error().message;
+    for (const std::string& each : accepted) EXPECT_TRUE(own.accepts(each)) << text << " accepts " << each;
+    for (const std::string& each : refused) EXPECT_FALSE(own.accepts(each)) << text << " refuses " << each;
+  }
+}
+
+TEST(Pattern, IsThatOfJavaScript) {
+  check(ConstraintKind::kRegex, {{"[a-c]{2,3}\\d", {"ab1", "abc9"}, {"a1", "abcd1", "ab", "ab12"}},
+                                 {"(?!foo)[a-z]+", {"fo", "x", "barfoo"}, {"foo", "foox"}},
+                                 {"(?=.{3}$)[a-z]*", {"abc"}, {"ab", "abcd"}},
+                                 {"a|b(c|d)?|", {"", "a", "b", "bd"}, {"ac", "bcd"}},
+                                 {"[^a-z\\d]", {"é", "-", "\n"}, {"a", "5", ""}},
+                                 {".", {"é", "😀"}, {"\n", "\r", ""}},
+                                 {"\\u{1F600}|\\ud83d\\ude01|\\x41", {"😀", "😁", "A"}, {"a"}},
+                                 {"^a$", {"a"}, {"aa"}},
+                                 {"(a*)*b", {"b", "aab"}, {"a"}},
+                                 {"\\w+\\s\\S", {"a_1 x"}, {"a1x"}}});
+}
+
+TEST(Pattern, SaysWhatIsNotSupported) {
+  for (const char* text : {"(a)\\1", "\\bfoo", "(?<=a)b", "\\p{Greek}", "(^a)+"})
+    EXPECT_EQ(regex(text).error().code, ErrorCode::kUnsupported) << text;
+  for (const char* text : {"(a", "a)", "[a", "*", "a{2,1}", "\\u12", "[b-a]"})
+    EXPECT_EQ(regex(text).error().code, ErrorCode::kInput) << text;
+  EXPECT_EQ(regex("a^b").error().code, ErrorCode::kInput);  // no text
+}
+
+TEST(Gbnf, FollowsLlamaCppsRules) {
+  check(ConstraintKind::kGbnf,
+        {{"root ::= \"a\" root \"b\" | [0-9]+", {"1", "a1b", "aa22bb"}, {"a1", "ab"}},
+         {"root ::= (\"x\" | \"y\"){2,3} # comment\n", {"xy", "yyy"}, {"x", "xxxx"}},
+         {"root  ::= item (\", \" item)*\nitem ::= [^,\\n]+ |\n  \"\\x41\"\n", {"a", "a, b", "A"}, {"a,b", ""}},
+         {"root ::= .", {"é"}, {"ab"}},
+         {"root ::= \"a\"? b\nb ::= \"\\\"\" \"\\u00e9\"", {"\"é", "a\"é"}, {"a"}}});
+}
+
+TEST(Gbnf, SaysWhereItIsWrong) {
+  EXPECT_EQ(gbnf("root ::= a").error().message, "grammar: rule 'a' is used and not defined");
+  EXPECT_EQ(gbnf("a ::= \"x\"").error().message, "grammar: expected a rule 'root'");
+  EXPECT_NE(gbnf("root ::= \"a\"\nb = \"c\"").error().message.find("line 2"), std::string::npos);
+  EXPECT_EQ(gbnf("root ::= root \"a\" | \"b\"").error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(gbnf("root ::= \"a\" root").error().code, ErrorCode::kInput);  // without an end
+}
+
+TEST(JsonSchema, ScalarsAreExact) {
+  check(ConstraintKind::kJsonSchema,
+        {{R"({"type":"integer","minimum":-5,"maximum":120})", {"-5", "0", "9", "120"}, {"-6", "121", "1.5", "01", "-0", "1200"}},
+         {R"({"type":"number","exclusiveMinimum":0,"maximum":1.5})", {"1e-7", "0.1", "1.5", "1"}, {"0", "-1", "1.51", "2", "1.50"}},
+         {R"({"type":"number","exclusiveMaximum":10})", {"9.999", "-3", "0"}, {"10", "11", "10.5"}},
+         {R"({"multipleOf":0.25,"type":"number"})", {"0.75", "-2", "0"}, {"0.3", "1.125"}},
+         {R"({"type":"string","minLength":2,"maxLength":3})",
+          {"\"ab\"", "\"é😀x\"", "\"\\n\\\"\""},
+          {"\"a\"", "\"abcd\"", "\"a\nb\""}},
+         {R"({"type":"string","pattern":"^a.*z$"})", {"\"az\"", "\"a\\\"z\""}, {"\"za\"", "\"az1\""}},
+         {R"({"type":"string","pattern":"b"})", {"\"abc\""}, {"\"ac\""}},
+         {R"({"enum":["a",1,null,true,[1,{"b":2}]]})",
+          {"\"a\"", "1", "null", "true", "[1,{\"b\":2}]"},
+          {"\"b\"", "2", "false", "[1]"}},
+         {R"({"type":"string","format":"date"})", {"\"2024-02-29\""}, {"\"2023-02-29\"", "\"2024-13-01\""}},
+         {R"({"type":"string","format":"ipv4"})", {"\"127.0.0.1\""}, {"\"256.0.0.1\"", "\"1.2.3\""}},
+         {"true", {"null", "[]", "{}", "[1,{\"a\":[]}]"}, {"", "[1,]", "{a:1}"}}});
+}
+
+TEST(JsonSchema, ObjectsTakeKeysInAnyOrder) {
+  check(
+      ConstraintKind::kJsonSchema,
+      {{R"({"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"null"}},"required":["a"],"additionalProperties":false})",
+        {"{\"a\":1}", "{\"a\":1,\"b\":null}", "{\"b\":null,\"a\":1}"},
+        {"{}", "{\"b\":null}", "{\"a\":1,\"a\":1}", "{\"a\":1,\"c\":1}", "{\"a\":1,}"}},
+       {R"({"type":"object","patternProperties":{"^n":{"type":"integer"}},"additionalProperties":{"type":"string"}})",
+        {"{\"n1\":1,\"x\":\"y\"}", "{}"},
+        {"{\"n1\":\"y\"}", "{\"x\":1}"}},
+       {R"({"type":"object","propertyNames":{"maxLength":1},"maxProperties":2})",
+        {"{\"a\":1,\"b\":2}"},
+        {"{\"ab\":1}", "{\"a\":1,\"b\":2,\"c\":3}"}},
+       {R"({"type":"object","properties":{"a":true,"b":true},"dependentRequired":{"a":["b"]},"additionalProperties":false})",
+        {"{}", "{\"b\":1}", "{\"a\":1,\"b\":1}"},
+        {"{\"a\":1}"}},
+       {R"({"type":"object","properties":{"a":false},"minProperties":1})", {"{\"b\":1}"}, {"{}", "{\"a\":1}"}}});
+}
+
+TEST(JsonSchema, ArraysCountAndContain) {
+  check(
+      ConstraintKind::kJsonSchema,
+      {{R"({"type":"array","items":{"type":"integer"},"minItems":1,"maxItems":2})", {"[1]", "[1,2]"}, {"[]", "[1,2,3]", "[\"a\"]"}},
+       {R"({"type":"array","prefixItems":[{"const":1},{"const":2}],"items":false})", {"[]", "[1]", "[1,2]"}, {"[2]", "[1,2,3]"}},
+       {R"({"type":"array","items":{"type":"integer"},"contains":{"const":5}})", {"[5]", "[1,5]", "[5,5,1]"}, {"[]", "[1]"}},
+       {R"({"type":"array","contains":{"const":5},"maxContains":1})", {"[5]", "[1,5,2]"}, {"[5,5]", "[]"}}});
+}
+
+TEST(JsonSchema, CombinesExactly) {
+  check(
+      ConstraintKind::kJsonSchema,
+      {{R"({"oneOf":[{"type":"integer"},{"minimum":2}]})", {"1", "2.5", "\"x\""}, {"3", "1.5"}},
+       {R"({"not":{"required":["a"]}})", {"{\"b\":1}", "{}"}, {"{\"a\":1}", "1"}},
+       {R"({"allOf":[{"properties":{"a":{"minimum":2}}},{"properties":{"a":{"type":"integer"}}}],"required":["a"],"type":"object"})",
+        {"{\"a\":2}"},
+        {"{\"a\":1}", "{\"a\":2.5}", "{}"}},
+       {R"({"if":{"type":"integer"},"then":{"minimum":5},"else":{"type":"null"}})", {"5", "null"}, {"4", "\"a\""}},
+       {R"({"$ref":"#/$defs/n","$defs":{"n":{"anyOf":[{"type":"null"},{"type":"array","items":{"$ref":"#/$defs/n"}}]}}})",
+        {"null", "[[],[null]]"},
+        {"1", "[1]"}}});
+}
+
+TEST(JsonSchema, RefusesByKeyword) {
+  const struct {
+    const char *text, *keyword;
+  } cases[] = {{R"({"type":"array","uniqueItems":true})", "'uniqueItems'"},
+               {R"({"requird":["a"]})", "'requird'"},
+               {R"({"$ref":"https://example.org/other"})", "'$ref'"},
+               {R"({"$ref":"#"})", "'$ref'"},
+               {R"({"properties":{"a":{"format":"iri"}}})", "'#/properties/a': keyword 'format'"}};
+  for (const auto& [text, keyword] : cases) {
+    const Constrained own = schema(text);
+    EXPECT_EQ(own.error().code, ErrorCode::kUnsupported) << text;
+    EXPECT_NE(own.error().message.find(keyword), std::string::npos) << own.error().message;
+  }
+  EXPECT_EQ(schema(R"({"type":"integer","minimum":5,"maximum":4})").error().code, ErrorCode::kInput);
+  EXPECT_EQ(schema(R"({"type":"object","properties":{"a":false},"required":["a"]})").error().code, ErrorCode::kInput);
+}
+
+TEST(JsonSchema, SpacesAreAnOption) {
+  constexpr const char* kText =
+      R"({"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}}},"required":["a"],"additionalProperties":false})";
+  EXPECT_FALSE(schema(kText).accepts("{ \"a\": [1, 2] }"));
+  Constrained spaced = schema(kText, true);
+  EXPECT_TRUE(spaced.accepts("{ \"a\": [1, 2] }"));
+  EXPECT_TRUE(spaced.accepts("{\n  \"a\": [\n    1\n  ]\n}"));
+  EXPECT_TRUE(spaced.accepts("{\"a\":[1]}"));
+  EXPECT_FALSE(spaced.accepts("{  \"a\":[1]}"));
+}
+
+TEST(Constraint, BeginsAfterAMark) {
+  Constrained own(ConstraintKind::kChoice, R"(["yes","no"])", {.after = "</t>"});
+  EXPECT_TRUE(own.accepts("a < b</t>yes"));
+  EXPECT_FALSE(own.accepts("yes"));
+  EXPECT_FALSE(own.accepts("</t> yes"));
+  EXPECT_FALSE(own.begins("</t></t>"));
+}
+
+}  // namespace
+}  // namespace wattn
