@@ -20,7 +20,7 @@ foreach(source ${sources})
   target_include_directories(${binding} PRIVATE ${PROJECT_SOURCE_DIR}) # "bindings/..."
   target_link_libraries(${binding} PRIVATE wattn_options)
 endforeach()
-foreach(binding wattn_binding_build_id wattn_binding_search)
+foreach(binding wattn_binding_build_id wattn_binding_search wattn_binding_constraints)
   add_dependencies(${binding} wattn_build_id)
   target_compile_options(${binding} PRIVATE -include ${PROJECT_BINARY_DIR}/build_id.h)
 endforeach()
@@ -69,11 +69,16 @@ wattn_module_pair(wattn-full full/ tasks SOURCES train model_options plain_calls
 wattn_module(wattn-tokenizer wattn-tokenizer tokenizer SOURCES tokenizer training)
 wattn_module(wattn-nn wattn-nn nn learn SOURCES nn word2vec logistic)
 
-# Search over vectors is a module without glue: plain exports (bindings/search.cpp), and the memory that the host makes.
-add_executable(wattn-search)
-add_dependencies(modules wattn-search)
-target_link_libraries(wattn-search PRIVATE wattn_binding_search wattn_search)
-set_target_properties(wattn-search PROPERTIES LINKER_LANGUAGE CXX SUFFIX .wasm)
-target_link_options(wattn-search PRIVATE -O3 -fno-exceptions -fno-rtti -sSTANDALONE_WASM --no-entry -sIMPORTED_MEMORY
-  -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=4MB -sMAXIMUM_MEMORY=4GB -sSTACK_SIZE=64KB
-  -Wl,--export=__heap_base)
+# Modules without glue: plain exports (bindings/search.cpp, constraints.cpp), and the memory that the host makes.
+function(wattn_plain_module name stack optimise)
+  add_executable(wattn-${name})
+  add_dependencies(modules wattn-${name})
+  target_link_libraries(wattn-${name} PRIVATE wattn_binding_${name} ${ARGN} wattn_${name})
+  set_target_properties(wattn-${name} PROPERTIES LINKER_LANGUAGE CXX SUFFIX .wasm)
+  target_link_options(wattn-${name} PRIVATE ${optimise} -fno-exceptions -fno-rtti -sSTANDALONE_WASM --no-entry -sIMPORTED_MEMORY
+    -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=4MB -sMAXIMUM_MEMORY=4GB -sSTACK_SIZE=${stack}
+    -Wl,--export=__heap_base)
+endfunction()
+wattn_plain_module(search 64KB -O3)
+wattn_plain_module(constraints 512KB -Oz wattn_binding_no_printf)
+target_link_options(wattn-constraints PRIVATE -sMALLOC=emmalloc)

@@ -346,12 +346,13 @@ function writeInlineFiles() {
     `export const models = '${packed('wattn-simd.wasm')}';
 export const nn = '${packed('wattn-nn.wasm')}';
 export const search = '${packed('wattn-search.wasm')}';
+export const constraints = '${packed('wattn-constraints.wasm')}';
 export const scripts = ${JSON.stringify(scripts)}`,
   );
   const own = { engine: taken('inline-worker.js'), thread: taken('inline-thread.js') };
   write(
     'inline_files_node.js',
-    `export { models, nn, search } from './inline_files.js';
+    `export { models, nn, search, constraints } from './inline_files.js';
 export const scripts = ${JSON.stringify(own)}`,
   );
   write(
@@ -467,11 +468,11 @@ const memoryFlags = {
 copyUnshared('wattn-tokenizer.wasm');
 copyFileSync(join(root, 'models/default/wattn-default.gguf'), join(dist, 'wattn-default.gguf'));
 copyUnshared('wattn-nn.wasm');
-writeFileSync(join(dist, 'wattn-search.wasm'), builtWasm('wattn-search.wasm'));
+for (const file of ['wattn-search.wasm', 'wattn-constraints.wasm']) writeFileSync(join(dist, file), builtWasm(file));
 await bundle(memoryFlags).catch(() => process.exit(1)); // esbuild has said why
 writeInlineFiles();
 if (process.env.WATTN_TYPES !== 'none') emitTypes(); // tools/mutate.mjs asks the type checker itself
 if (!process.env.FAST)
   console.log(
-    `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm', 'wattn-nn.wasm', 'wattn-search.wasm', 'wattn-full-simd.wasm', 'wattn-full-relaxed.wasm'].map(brotliSize).join(', ')}`,
+    `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm', 'wattn-nn.wasm', 'wattn-search.wasm', 'wattn-constraints.wasm', 'wattn-full-simd.wasm', 'wattn-full-relaxed.wasm'].map(brotliSize).join(', ')}`,
   );

@@ -21,7 +21,8 @@ function shortened(message: string): string {
  * }
  */
 export class WattnError extends Error {
-  /** The kind of error: `'model_format'`, `'unsupported'`, `'input'`, `'out_of_memory'`, `'state'`, `'abort'`, `'network'`. */
+  /** The kind of error: `'model_format'`, `'unsupported'`, `'input'`, `'out_of_memory'`, `'state'`, `'abort'`, `'network'`,
+   * `'incomplete'`. */
   declare readonly code: string;
 
   constructor(message?: string, options?: { cause?: unknown }) {
@@ -161,6 +162,37 @@ export class NetworkError extends WattnError {
 
   static {
     setName(this, 'NetworkError', 'network');
+  }
+}
+
+/**
+ * A text that `response_format` constrains was ended by its length before it was whole.
+ *
+ * @example
+ * // pipe: a pipeline of 'text-generation'
+ * const write = async (pipe) => {
+ *   try {
+ *     return await pipe('A', { max_new_tokens: 9, response_format: { type: 'regex', regex: 'a{99}' } });
+ *   } catch (error) {
+ *     if (error instanceof IncompleteError) return error.text;
+ *     throw error;
+ *   }
+ * };
+ */
+export class IncompleteError extends WattnError {
+  /** What was written. */
+  readonly text: string;
+  /** The index of the prompt. */
+  readonly prompt: number;
+
+  constructor(message: string, text: string, prompt: number, options?: { cause?: unknown }) {
+    super(message, options);
+    this.text = text;
+    this.prompt = prompt;
+  }
+
+  static {
+    setName(this, 'IncompleteError', 'incomplete');
   }
 }
 

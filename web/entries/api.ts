@@ -87,6 +87,16 @@ export type * from '../evaluate/evaluate_types.js';
 export type * from '../tasks/task_types.js';
 export type * from '../tasks/retrieval_types.js';
 export type * from '../generation/generation_types.js';
+export type {
+  ChoiceFormat,
+  FormatOptions,
+  GrammarFormat,
+  JsonObjectFormat,
+  JsonSchemaFormat,
+  RegexFormat,
+  ResponseFormat,
+  TextFormat,
+} from '../generation/response_format.js';
 export type * from '../automodel/causal_types.js';
 export type * from '../automodel/familiar_types.js';
 export type * from '../redact/redact_types.js';

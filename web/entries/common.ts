@@ -2,6 +2,7 @@
 export { env } from '../core/env.js';
 export {
   AbortError,
+  IncompleteError,
   InputError,
   ModelFormatError,
   NetworkError,

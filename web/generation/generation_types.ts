@@ -5,6 +5,7 @@ import type { LoadedPipeline, ModelInputs } from '../engine/types.js';
 import type { DynamicCache } from './dynamic_cache.js';
 import type { StoppingFunction } from './stopping_criteria.js';
 import type { BaseStreamer } from './streamers.js';
+import type { ResponseFormat } from './response_format.js';
 import type { Chat, ChatMessage, ChatTemplateOptions } from '../tokenizer/types.js';
 
 /** The defaults of the model's generation_config.json come before the ones named here. */
@@ -52,6 +53,11 @@ export interface TextGenerationOptions
   return_full_text?: boolean;
   /** Default: `true` for texts, `false` for chats, whose template adds special tokens itself. */
   add_special_tokens?: boolean;
+  /**
+   * What the new text must be: JSON of a schema, a regular expression, a grammar or one of some texts; a list has one for each prompt. The
+   * result has `parsed` where it is JSON. An `IncompleteError` for a text that its length ends too soon.
+   */
+  response_format?: ResponseFormat | readonly (ResponseFormat | null)[];
   /** Called with the new text of each step and the prompt's index. Needs `num_return_sequences` 1 and `num_beams` 1. */
   callback?: (piece: string, prompt: number) => void;
   /** Ends the call with an `AbortError`, between two tokens. */
@@ -117,6 +123,8 @@ export interface GeneratedText<Text = string> {
   generated_text: Text;
   /** The new tokens, including the one that ended the text. */
   tokens: number[];
+  /** With a `response_format` of JSON: the new text as a value. */
+  parsed?: unknown;
   /** How many tokens the prompt has. */
   prompt_tokens: number;
   /** Why generation ended: one of `eos_token_id`, one of `stop_strings`, or the length. */

@@ -1,11 +1,11 @@
 // The .wasm files inside a script (wattn/inline, wattn/inline-train). In bundles for the edge, embedded_edge.ts takes this file's place.
 import { UnsupportedError } from '../core/errors.js';
 import { shared } from '../core/shared.js';
-import { models, nn, search } from './inline_files.js';
+import { constraints, models, nn, search } from './inline_files.js';
 import { unpack } from './unpack.js';
 import type { EmbeddedFile } from './wasm_loader.js';
 
-const kInside: Record<string, string> = { simd: models, nn, search };
+const kInside: Record<string, string> = { simd: models, nn, search, constraints };
 const packedOf = (file: string) => kInside[file] ?? (shared.embedded?.[file] as string | undefined);
 
 /** Whether a file is in a script that was loaded. */

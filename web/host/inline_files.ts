@@ -3,4 +3,5 @@
 export const models = '';
 export const nn = '';
 export const search = '';
+export const constraints = '';
 export const scripts = { engine: '', thread: '' };

@@ -61,6 +61,7 @@ const kBeside: Record<string, () => boolean> = {
   'wattn-full-relaxed.wasm': () => existsSync(join(dirname(fileURLToPath(import.meta.url)), 'wattn-full-relaxed.wasm')),
   'wattn-tokenizer.wasm': () => existsSync(join(dirname(fileURLToPath(import.meta.url)), 'wattn-tokenizer.wasm')),
   'wattn-nn.wasm': () => existsSync(join(dirname(fileURLToPath(import.meta.url)), 'wattn-nn.wasm')),
+  'wattn-constraints.wasm': () => existsSync(join(dirname(fileURLToPath(import.meta.url)), 'wattn-constraints.wasm')),
   'wattn-search.wasm': () => existsSync(join(dirname(fileURLToPath(import.meta.url)), 'wattn-search.wasm')),
   'wattn-default.gguf': () => existsSync(join(dirname(fileURLToPath(import.meta.url)), 'wattn-default.gguf')),
   'wattn-worker.mjs': () => existsSync(join(dirname(fileURLToPath(import.meta.url)), 'wattn-worker.mjs')),

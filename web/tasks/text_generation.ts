@@ -5,6 +5,8 @@ import { checkChat, contextOf, continueChat, kChatRules, renderChat } from '../t
 import { describe, InputError } from '../core/errors.js';
 import { kGenerateRules, readGenerateOptions } from '../generation/generation_config.js';
 import type { Chat, ChatMessage } from '../tokenizer/types.js';
+import type { PlainFormats } from '../generation/response_format.js';
+import type { Guide } from '../generation/guide.js';
 import type { GeneratedText, GenerateOptions, TextGenerationOptions } from '../generation/generation_types.js';
 import { jobPace, runJob } from '../engine/job.js';
 import { alone } from '../engine/task.js';
@@ -18,6 +20,9 @@ import { readJson } from '../source/model_files.js';
 import { readConfig } from '../engine/labels.js';
 import type { Call, Context, OnPiece, Piece, Task, TaskEngine } from '../engine/task.js';
 
+/** Set by tools/bundle.mjs: whether this is a worker's script, which has no caller's side. */
+declare const __WATTN_IN_WORKER__: boolean;
+
 const { add_generation_prompt: _, ...kChatOptions } = kChatRules;
 const kRules: Rules = {
   adapter: 'any',
@@ -25,6 +30,7 @@ const kRules: Rules = {
   ...kChatOptions,
   return_full_text: 'boolean',
   add_special_tokens: 'boolean',
+  response_format: 'any',
   ...kWatchRules,
   signal: 'signal',
 };
@@ -33,23 +39,35 @@ interface Item {
   text: string;
   /** Whether it is a chat, whose template adds special tokens. */
   isChat: boolean;
+  /** Its place in the call, which may be divided. */
+  index: number;
 }
 
 interface Options extends GenerateOptions {
   return_full_text?: boolean;
   add_special_tokens?: boolean;
+  formats?: PlainFormats | undefined;
 }
 
 /** The new text and tokens of each sequence. */
-type Result = GeneratedText[];
+type Result = (GeneratedText & Read)[];
+
+/** What `response_format` adds, until it is read on the caller's side. */
+interface Read {
+  /** The text that the format is of. */
+  answer?: string;
+  isCut?: boolean;
+}
 
 /** Sequences per run: enough to share each pass over the weights, few enough for their caches to fit. */
 const kSequences = 8;
+/** The score of a beam that only fills up their number: less than any text's. */
+const kFiller = -1e5;
 /** Tokens of the prompt that are decoded with the new text, as its context. */
 const kContext = 32;
 
 export interface Text {
-  encode(item: Item, options: Options): Int32Array;
+  encode(item: Omit<Item, 'index'>, options: Options): Int32Array;
   decode(ids: readonly number[] | Int32Array): string;
   cleans: boolean;
 }
@@ -67,7 +85,9 @@ export function textOf(engine: TaskEngine): Text {
       const bos = readJson(engine.files, 'generation_config.json')?.bos_token_id ?? readConfig(engine).bos_token_id;
       return ids.length === 0 && Number.isInteger(bos) ? Int32Array.of(bos as number) : ids; // as in Python
     },
-    decode: (ids) => engine.call((handle) => handle.decode(Int32Array.from(ids), true, cleans)).text,
+    decode(ids) {
+      return engine.call((handle) => handle.decode(Int32Array.from(ids), true, this.cleans)).text;
+    },
   };
 }
 
@@ -80,7 +100,13 @@ function newText(text: Text, prompt: Int32Array, tokens: Int32Array): string {
 /** Reports new tokens as they are generated, with their text unless only ids are read. */
 function makePieces(text: Text | undefined, prompts: readonly Int32Array[], give: OnPiece) {
   const streams = prompts.map((prompt) => {
-    const stream = text && makeDecodeStream(text.decode, (ids) => ids as Iterable<number>, text.cleans);
+    const stream =
+      text &&
+      makeDecodeStream(
+        (ids) => text.decode(ids),
+        (ids) => ids as Iterable<number>,
+        text.cleans,
+      );
     stream?.push(Array.from(prompt.slice(-kContext)));
     return stream;
   });
@@ -106,6 +132,7 @@ async function generateTogether(
   signal: AbortSignalLike | undefined,
   give: OnPiece | undefined,
   before: readonly Int32Array[],
+  guide: Guide | undefined,
 ): Promise<SeamSequence[][]> {
   const pieces = give && makePieces(text, before, give);
   before.forEach((ids, prompt) => {
@@ -117,8 +144,13 @@ async function generateTogether(
       engine,
       jobPace(),
       signal,
-      (handle, steps) => handle.generate([...prompts], options, steps),
-      pieces && (({ new_tokens }) => pieces.add(new_tokens)),
+      // A constraint speaks before the first step.
+      (handle, steps) => handle.generate([...prompts], options, guide ? 0 : steps),
+      (pieces || guide) &&
+        (({ new_tokens, more }) => {
+          pieces?.add(new_tokens);
+          if (more) guide?.look(new_tokens);
+        }),
     );
     let at = 0;
     return Array.from(counts, (count) =>
@@ -140,6 +172,7 @@ export async function generateAll(
   options: SeamGenerateOptions,
   { signal, onPiece }: Context,
   before = prompts,
+  guide?: Guide,
 ): Promise<SeamSequence[][]> {
   const { num_beams = 1, num_return_sequences = 1 } = options;
   if (onPiece && (num_beams > 1 || num_return_sequences > 1)) {
@@ -150,7 +183,8 @@ export async function generateAll(
   for (let begin = 0; begin < prompts.length; begin += count) {
     const part = (list: readonly Int32Array[]) => list.slice(begin, begin + count);
     const give = onPiece && ((piece: Piece) => onPiece({ ...piece, prompt: begin + piece.prompt }));
-    const run = () => generateTogether(engine, text, part(prompts), options, signal, give, part(before));
+    const run = () =>
+      generateTogether(engine, text, part(prompts), options, signal, give, part(before), guide?.part(begin, begin + count));
     out.push(...(await alone(engine, run)));
   }
   return out;
@@ -160,14 +194,25 @@ async function run(engine: TaskEngine, items: readonly Item[], options: Options,
   const text = textOf(engine);
   const seam = readGenerateOptions(engine, options);
   const prompts = items.map((item) => text.encode(item, options));
-  const results = await generateAll(engine, text, prompts, seam, context);
+  const { formats } = options;
+  let guide: Guide | undefined;
+  if (formats) {
+    const own = { ...formats, list: items.map(({ index }) => formats.list[index] ?? null) };
+    guide = await (await import('../generation/guide.js')).Guide.make(engine, own, seam, false);
+    text.cleans = false; // the text is what the constraint says
+  }
+  const results = await generateAll(engine, text, prompts, seam, context, prompts, guide);
   return results.map((sequences, i) =>
-    sequences.map(({ tokens, reason }) => ({
-      generated_text: newText(text, prompts[i] as Int32Array, tokens),
-      tokens: Array.from(tokens),
-      prompt_tokens: prompts[i]!.length,
-      finish_reason: reason,
-    })),
+    sequences.map(({ tokens, reason, score }) => {
+      const read = guide?.read(i, tokens);
+      return {
+        generated_text: read?.text ?? newText(text, prompts[i] as Int32Array, tokens),
+        tokens: Array.from(tokens),
+        prompt_tokens: prompts[i]!.length,
+        finish_reason: reason,
+        ...(read && { answer: read.answer, isCut: reason !== 'stop' && (!read.isWhole || score < kFiller) }),
+      };
+    }),
   );
 }
 
@@ -214,7 +259,7 @@ export const textGeneration: Task<Item, Options, Result> = {
   async prepare([input, given], engine): Promise<Call<Item, Options, Result>> {
     given = readOptions('generate', given, kRules);
     const { prompts, isList } = toPrompts(input);
-    const { signal, callback, streamer, stopping_criteria, return_full_text, continue_final_message, ...rest } =
+    const { signal, callback, streamer, stopping_criteria, return_full_text, continue_final_message, response_format, ...rest } =
       given as TextGenerationOptions;
     const { chat_template, tools, documents, chat_template_kwargs, ...options } = ownCopy(rest);
     const fields = prompts.map((prompt) => continuedField(prompt, continue_final_message));
@@ -222,21 +267,25 @@ export const textGeneration: Task<Item, Options, Result> = {
     const context = templates === undefined ? undefined : { ...contextOf(engine.files), templates };
     const items = await Promise.all(
       prompts.map(async (prompt, i) => {
-        if (typeof prompt === 'string') return { text: prompt, isChat: false };
+        if (typeof prompt === 'string') return { text: prompt, isChat: false, index: i };
         const end = { continue_final_message: fields[i], add_generation_prompt: fields[i] === undefined };
         const options = { chat_template, tools, documents, chat_template_kwargs, ...end };
-        return { text: await renderChat(engine.files, prompt, options, context), isChat: true };
+        return { text: await renderChat(engine.files, prompt, options, context), isChat: true, index: i };
       }),
     );
     const full = return_full_text ?? true;
+    const read = response_format && !__WATTN_IN_WORKER__ ? await import('../generation/response_format.js') : undefined;
+    const formats = await read?.readFormats(response_format, prompts.length);
+    const answers = formats && (await import('../generation/answers.js'));
     const watch = new TokenWatch('generate', { callback, streamer, stopping_criteria }, signal, prompts.length);
     return {
       items,
-      options: options as Options,
+      options: { ...options, ...(formats && { formats }) } as Options,
       ...watch.call(),
       finish(results) {
         const lists = watch
           .finished(results, ({ text, ...rest }): Result => [{ generated_text: text, ...rest }])
+          .map((list, i) => (answers ? answers.readAnswers(list, formats.list[i] ?? null, i) : list))
           .map((list, i) => list.map((one) => withPrompt(prompts[i] as Prompt, full, fields[i], one)));
         return isList ? lists : lists[0];
       },

@@ -1,0 +1,29 @@
+// What constrained texts are for the caller: JSON, or an error that has what there is.
+import { IncompleteError } from '../core/errors.js';
+import type { GeneratedText } from './generation_types.js';
+import type { PlainFormat } from './response_format.js';
+
+/**
+ * The results of a prompt, with `parsed` where they are JSON. Beams that only filled up their number are left out.
+ *
+ * @throws IncompleteError for a text that the length ended.
+ */
+export function readAnswers(
+  list: readonly (GeneratedText & { answer?: string; isCut?: boolean })[],
+  format: PlainFormat | null,
+  prompt: number,
+): GeneratedText[] {
+  const out: GeneratedText[] = [];
+  for (const { answer, isCut, ...one } of list) {
+    if (isCut && out.length > 0) continue;
+    if (isCut) {
+      throw new IncompleteError(
+        `generate: prompt ${prompt}: expected a text that response_format allows, found only its beginning in ${one.tokens.length} tokens; raise max_new_tokens, or bound the format's lengths`,
+        one.generated_text,
+        prompt,
+      );
+    }
+    out.push(format?.isJson && answer !== undefined && one.finish_reason !== 'stop' ? { ...one, parsed: JSON.parse(answer) } : one);
+  }
+  return out;
+}

@@ -1,0 +1,256 @@
+// Constraints of the texts of one generation: which tokens may come next, and which must.
+import { InputError, seamError } from '../core/errors.js';
+import type { TaskEngine } from '../engine/task.js';
+import { constraintsInstance, type ConstraintsSeam } from '../host/constraints_seam.js';
+import type { SeamGenerateOptions, SeamModel } from '../host/seam.js';
+import type { Instance } from '../host/wasm_loader.js';
+import type { PlainFormat, PlainFormats } from './response_format.js';
+import { tokenBytes } from './token_bytes.js';
+
+const kMostForced = 48; // bytes that are encoded at once
+const kMostConstraints = 16;
+const kSpaces = 1;
+const kLeadingSpace = 2;
+
+/** The constraints of one engine's tokenizer, with the states and masks that were reached. */
+class Constraints {
+  readonly seam: ConstraintsSeam;
+  private readonly memory: WebAssembly.Memory;
+  private readonly kept = new Map<string, number>(); // those used last come last
+
+  constructor(
+    instance: Instance<ConstraintsSeam>,
+    readonly tokens: number,
+    readonly special: ReadonlySet<number>,
+    private readonly bytes: Uint8Array,
+    private readonly begins: Uint32Array, // [tokens + 1]
+  ) {
+    this.seam = instance.seam;
+    this.memory = instance.memory;
+  }
+
+  write(bytes: Uint8Array): number {
+    const at = this.seam.room(bytes.length) >>> 0;
+    new Uint8Array(this.memory.buffer).set(bytes, at);
+    return bytes.length;
+  }
+  answer(): Uint8Array {
+    const at = this.seam.answer() >>> 0;
+    return new Uint8Array(this.memory.buffer).slice(at, at + this.seam.answer_bytes());
+  }
+  /** The text of tokens in the middle of a text. */
+  text(tokens: Int32Array): string {
+    const parts = Array.from(tokens, (token) => this.bytes.subarray(this.begins[token], this.begins[token + 1]));
+    const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    for (const part of parts) {
+      all.set(part, at);
+      at += part.length;
+    }
+    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(all);
+  }
+  /** A copy of the mask of a state. */
+  mask(constraint: number, state: number): Int32Array {
+    const at = this.seam.mask(constraint, state) >>> 0;
+    return new Int32Array(this.memory.buffer, at, Math.ceil(this.tokens / 32)).slice();
+  }
+  compile({ kind, text, after, spaces }: PlainFormat, leadingSpace: boolean): number {
+    const flags = (spaces ? kSpaces : 0) | (leadingSpace ? kLeadingSpace : 0);
+    const key = `${kind} ${flags} ${after.length} ${after}${text}`;
+    let found = this.kept.get(key);
+    this.kept.delete(key);
+    if (found === undefined) {
+      const encoder = new TextEncoder();
+      const [own, mark] = [encoder.encode(text), encoder.encode(after)];
+      this.write(new Uint8Array([...own, ...mark]));
+      found = this.seam.compile(kind, own.length, mark.length, flags);
+      if (found < 0) throw seamError(-1 - found, `response_format: ${new TextDecoder().decode(this.answer())}`);
+    }
+    this.kept.set(key, found);
+    if (this.kept.size > kMostConstraints) {
+      const [oldest, number] = this.kept.entries().next().value as [string, number];
+      this.kept.delete(oldest);
+      this.seam.release(number);
+    }
+    return found;
+  }
+}
+
+const kept = new WeakMap<TaskEngine, Promise<Constraints>>();
+
+async function open(engine: TaskEngine, module: WebAssembly.Module): Promise<Constraints> {
+  const instance = await constraintsInstance(module);
+  const count = engine.call((handle) => handle.info()).vocab_size;
+  const { lengths, bytes, special } = tokenBytes(engine, count);
+  const begins = new Uint32Array(count + 1);
+  for (let id = 0; id < count; ++id) begins[id + 1] = (begins[id] as number) + (lengths[id] as number);
+  const out = new Constraints(instance, count, new Set(special), bytes.slice(), begins);
+  const room = new Uint8Array(4 * count + bytes.length);
+  room.set(new Uint8Array(lengths.buffer));
+  room.set(bytes, 4 * count);
+  out.write(room);
+  instance.seam.set_vocabulary(count, bytes.length);
+  return out;
+}
+
+interface Row {
+  state: number;
+  /** The end of what came before the mark; undefined behind it. */
+  before: string | undefined;
+}
+
+interface Guided {
+  constraint: number;
+  mark: string;
+  rows: Row[];
+}
+
+/** Of the prompts of one run. */
+export class Guide {
+  private readonly guided: (Guided | undefined)[];
+  private hasBegun = false;
+
+  private constructor(
+    private readonly engine: TaskEngine,
+    private readonly all: Constraints,
+    formats: readonly (PlainFormat | null)[],
+    private readonly ends: readonly number[],
+    private readonly width: number,
+    leadingSpace: boolean,
+  ) {
+    this.guided = formats.map((format) => {
+      if (!format) return undefined;
+      const constraint = all.compile(format, leadingSpace);
+      return {
+        constraint,
+        mark: format.after,
+        rows: [{ state: all.seam.start(constraint), before: format.after ? '' : undefined }],
+      };
+    });
+  }
+
+  /** leadingSpace: the decoder removes a space before the first token, as in an encoder-decoder. */
+  static async make(
+    engine: TaskEngine,
+    { list, module }: PlainFormats,
+    options: SeamGenerateOptions,
+    leadingSpace: boolean,
+  ): Promise<Guide> {
+    const key = engine.whole ?? engine;
+    let opened = kept.get(key);
+    if (!opened) kept.set(key, (opened = open(engine, module)));
+    opened.catch(() => kept.delete(key));
+    const { eos_token_id: ends = [], num_beams = 1, num_return_sequences = 1 } = options;
+    if (ends.length === 0)
+      throw new InputError("generate: option 'response_format': expected a model with an end token, or the option eos_token_id");
+    return new Guide(engine, await opened, list, ends, Math.max(num_beams, num_return_sequences), leadingSpace);
+  }
+
+  /** Those of some prompts. */
+  part(begin: number, end: number): Guide {
+    const out = Object.create(Guide.prototype) as Guide;
+    return Object.assign(out, this, { guided: this.guided.slice(begin, end), hasBegun: false });
+  }
+
+  /** Says what may come next. chosen: see GenerateAnswer.new_tokens. */
+  look(chosen: readonly Int32Array[]): void {
+    this.guided.forEach((own, prompt) => {
+      if (!own) return;
+      const tokens = chosen[prompt] as Int32Array;
+      if (this.hasBegun) {
+        if (tokens.length === 0) return; // it has ended
+        if (this.width > 1) {
+          const rows: Row[] = [];
+          for (let i = 0; i < tokens.length; i += 2)
+            rows.push(this.after(own, own.rows[tokens[i] as number] as Row, tokens[i + 1] as number));
+          own.rows = rows;
+        } else {
+          for (const token of tokens) own.rows[0] = this.after(own, own.rows[0] as Row, token);
+          if (this.ends.includes(tokens.at(-1) as number)) return;
+        }
+      }
+      own.rows.forEach((row, i) => this.say(own, prompt, i, row));
+    });
+    this.hasBegun = true;
+  }
+
+  /** What tokens are: their text, that behind the mark, and whether it is whole. Undefined for a prompt without a constraint. */
+  read(prompt: number, tokens: Int32Array): { text: string; answer: string; isWhole: boolean } | undefined {
+    const own = this.guided[prompt];
+    if (!own) return undefined;
+    let row: Row = { state: this.all.seam.start(own.constraint), before: own.mark ? '' : undefined };
+    const end = tokens.findIndex((token) => this.ends.includes(token));
+    const written = end < 0 ? tokens : tokens.subarray(0, end);
+    let begin = 0; // behind the mark
+    written.forEach((token, i) => {
+      if (row.before !== undefined) begin = i + 1;
+      row = this.after(own, row, token);
+    });
+    const text = this.all.text(written);
+    const behind = this.all.text(written.subarray(begin));
+    // The last token before it may have the beginning of the answer.
+    const mark = text.indexOf(own.mark);
+    const answer = own.mark === '' || mark < 0 ? behind : text.slice(mark + own.mark.length);
+    return { text, answer, isWhole: row.state !== 0 && this.all.seam.may_end(own.constraint, row.state) === 1 };
+  }
+
+  private after({ constraint, mark }: Guided, { state, before }: Row, token: number): Row {
+    const { seam } = this.all;
+    if (state === 0) return { state, before };
+    if (before === undefined) return { state: seam.after(constraint, state, token), before };
+    const text = this.engine.call((handle) => handle.decode([token], false, false)).text;
+    const isSpecial = this.all.special.has(token);
+    const next = isSpecial
+      ? seam.after_bytes(constraint, state, this.all.write(new TextEncoder().encode(text)))
+      : seam.after(constraint, state, token);
+    const seen = before + text;
+    return { state: next, before: seen.includes(mark) ? undefined : seen.slice(-mark.length) };
+  }
+
+  private say(own: Guided, prompt: number, row: number, { state, before }: Row): void {
+    const { constraint } = own;
+    const tell = (mask: Int32Array, forced: readonly number[]) =>
+      this.engine.call((handle: SeamModel) => ({
+        code: 0,
+        message: '',
+        taken: handle.constrain(mask, Int32Array.from(forced), prompt * this.width + row),
+      })).taken;
+    // A beam that only fills up their number: its score is too low to count.
+    if (state === 0) return void tell(new Int32Array(Math.ceil(this.all.tokens / 32)).fill(-1), []);
+    const forced = this.width > 1 || before !== undefined ? [] : this.forced(constraint, state);
+    let next = state;
+    for (const token of forced) next = this.all.seam.after(constraint, next, token);
+    const taken = tell(this.mask(own, next, before), forced);
+    if (taken === forced.length) return;
+    next = state;
+    for (const token of forced.slice(0, taken)) next = this.all.seam.after(constraint, next, token);
+    tell(this.mask(own, next, before), []);
+  }
+
+  private mask({ constraint }: Guided, state: number, before: string | undefined): Int32Array {
+    const mask = this.all.mask(constraint, state);
+    const set = (token: number) => (mask[token >> 5]! |= 1 << (token & 31));
+    if (before !== undefined) for (const token of this.all.special) if (!this.ends.includes(token)) set(token);
+    if (this.all.seam.may_end(constraint, state)) this.ends.forEach(set);
+    if (mask.every((word) => word === 0)) {
+      throw new InputError("generate: option 'response_format': no token of this model's vocabulary can go on from here");
+    }
+    return mask;
+  }
+
+  /** The tokens of the bytes that must follow, up to where the model has a choice. */
+  private forced(constraint: number, state: number): number[] {
+    if (this.all.seam.forced(constraint, state, kMostForced) < 2) return [];
+    const text = new TextDecoder().decode(this.all.answer()).replace(/\ufffd+$/, '');
+    const { ids } = this.engine.call((handle) =>
+      handle.encode([text], undefined, { add_special_tokens: false, split_special_tokens: true }),
+    );
+    const fitting = (own: Int32Array) => {
+      this.all.write(new Uint8Array(own.slice().buffer));
+      return Array.from(own.subarray(0, this.all.seam.fitting(constraint, state, own.length)));
+    };
+    // SentencePiece begins a text with a space, which may be a token of its own.
+    const all = fitting(ids);
+    return all.length > 0 ? all : fitting(ids.subarray(1));
+  }
+}
