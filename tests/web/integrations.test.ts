@@ -4,7 +4,7 @@ import type { EmbeddingModelV4, LanguageModelV4, ProviderV4, RerankingModelV4 } 
 import type { EmbeddingsInterface } from '@langchain/core/embeddings';
 import { Document } from '@langchain/core/documents';
 import { FakeVectorStore } from '@langchain/core/utils/testing';
-import { embed, embedMany, generateText, rerank, streamText } from 'ai';
+import { embed, embedMany, generateObject, generateText, jsonSchema, Output, rerank, streamText } from 'ai';
 import { AutoTokenizer, env, InputError, pipeline } from 'wattn';
 import type {
   AbortSignalLike,
@@ -18,6 +18,7 @@ import type {
 import { wattn } from 'wattn/ai-sdk';
 import { WattnEmbeddings, WattnTextSplitter } from 'wattn/langchain';
 import { WattnEmbedding } from 'wattn/llamaindex';
+import { spellingModel } from './structured_models.js';
 import { expectError, filesOf, goldens, headFiles, serveHub, tiny, until } from './support.js';
 
 const texts = ['the river', 'a boat on the water'];
@@ -190,15 +191,39 @@ describe('wattn/ai-sdk', () => {
       presencePenalty: 1,
       frequencyPenalty: 0,
       reasoning: 'high',
-      responseFormat: { type: 'json' },
       tools: [{ type: 'function', name: 'now', inputSchema: {} }],
     });
     expect(content).toEqual([{ type: 'text', text: expect.any(String) }]);
     const features = warnings.map((warning) => warning.type === 'unsupported' && warning.feature);
-    expect(features).toEqual(['presencePenalty', 'tools', 'responseFormat', 'reasoning']);
+    expect(features).toEqual(['presencePenalty', 'tools', 'reasoning']);
     const image = { type: 'file' as const, mediaType: 'image/png', data: new Uint8Array([137, 80, 78, 71]) };
     const call = generateText({ model: wattn(generate), messages: [{ role: 'user', content: [image] }] });
     await expectError(call, 'UnsupportedError', /found a part of type 'file'/);
+  });
+
+  it('generates objects, and streams them', async () => {
+    const files = spellingModel('byte-level');
+    const template = '{% for message in messages %}{{ message.content }}{% endfor %}';
+    const config = { ...JSON.parse(new TextDecoder().decode(files.get('tokenizer_config.json'))), chat_template: template };
+    files.set('tokenizer_config.json', new TextEncoder().encode(JSON.stringify(config)));
+    const pipe = await pipeline('text-generation', files);
+    type Person = { name: string; age: number };
+    const schema = jsonSchema<Person>({
+      type: 'object',
+      properties: { name: { type: 'string', maxLength: 4 }, age: { type: 'integer', minimum: 0, maximum: 99 } },
+      required: ['name', 'age'],
+      additionalProperties: false,
+    });
+    const { object } = await generateObject({ model: wattn(pipe), schema, prompt: 'a' });
+    expect(Object.keys(object).sort()).toEqual(['age', 'name']);
+    const { partialOutputStream, output } = streamText({ model: wattn(pipe), output: Output.object({ schema }), prompt: 'a' });
+    const parts: unknown[] = [];
+    for await (const part of partialOutputStream) parts.push(part);
+    expect(parts.at(-1)).toEqual(object);
+    expect(await output).toEqual(object);
+    const short = generateObject({ model: wattn(pipe), schema, prompt: 'a', maxOutputTokens: 3, maxRetries: 0 });
+    await expect(short).rejects.toMatchObject({ name: 'AI_NoObjectGeneratedError', finishReason: 'length' });
+    await pipe.dispose();
   });
 
   it('reranks', async () => {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { UnsupportedError } from '../core/errors.js';
+import { IncompleteError, UnsupportedError } from '../core/errors.js';
 import type { EmbedOptions } from '../engine/types.js';
 import type { ModelSpecifier } from '../source/types.js';
 import type { FeatureExtractionPipeline } from '../tasks/embed_types.js';
@@ -75,7 +75,7 @@ interface GenerateCallOptions extends CallOptions {
   topK?: number | undefined;
   presencePenalty?: number | undefined;
   frequencyPenalty?: number | undefined;
-  responseFormat?: { type: string } | undefined;
+  responseFormat?: { type: string; schema?: object | undefined } | undefined;
   seed?: number | undefined;
   tools?: unknown[] | undefined;
   [more: string]: any;
@@ -201,16 +201,19 @@ function warningsOf(call: GenerateCallOptions): AiWarning[] {
   for (const name of ['presencePenalty', 'frequencyPenalty'])
     if (call[name]) warn(name, 'Models have repetition_penalty, in providerOptions.wattn.');
   if (call.tools?.length) warn('tools', 'The model is not told of them.');
-  if (call.responseFormat && call.responseFormat.type !== 'text')
-    warn('responseFormat', 'The answer is free text; only the prompt can ask for JSON.');
   if (call.reasoning !== undefined && call.reasoning !== 'provider-default')
     warn('reasoning', 'A template may have a variable for it, in providerOptions.wattn.chat_template_kwargs.');
   return warnings;
 }
 
 /** Only what the caller sets: the rest is the model's own. */
-function generateOptionsOf({ maxOutputTokens, temperature, stopSequences, topP, topK, seed }: GenerateCallOptions) {
+function generateOptionsOf(call: GenerateCallOptions) {
+  const { maxOutputTokens, temperature, stopSequences, topP, topK, seed, responseFormat } = call;
   const out: TextGenerationOptions = {};
+  if (responseFormat?.type === 'json') {
+    const { schema } = responseFormat;
+    out.response_format = schema ? { type: 'json_schema', json_schema: schema } : { type: 'json_object' };
+  }
   if (maxOutputTokens !== undefined) out.max_new_tokens = maxOutputTokens;
   if (stopSequences?.length) out.stop_strings = stopSequences;
   if (seed !== undefined) out.seed = seed;
@@ -233,12 +236,22 @@ function languageModel(model: Given<'text-generation'>, options?: AiGenerateOpti
     const pieces = give && untilStop(stops, give);
     const pipe = await load(signal);
     const stream = pieces && { callback: (piece: string) => pieces.push(piece) };
-    const [result] = await pipe(chat, { ...all, ...stream, return_full_text: false, signal });
+    // JSON that the length ended is for the SDK to judge.
+    const cut = (error: unknown) => {
+      if (!(error instanceof IncompleteError)) throw error;
+      return [{ generated_text: error.text, finish_reason: 'length', prompt_tokens: undefined, tokens: undefined }] as const;
+    };
+    const [result] = await pipe(chat, { ...all, ...stream, return_full_text: false, signal }).catch(cut);
     pieces?.end();
-    const { generated_text, finish_reason: raw, prompt_tokens, tokens } = result as GeneratedText;
+    const {
+      generated_text,
+      finish_reason: raw,
+      prompt_tokens,
+      tokens,
+    } = result as Pick<GeneratedText, 'generated_text' | 'finish_reason'> & { prompt_tokens?: number; tokens?: number[] };
     const finishReason: AiFinishReason = { unified: raw === 'length' ? 'length' : 'stop', raw };
     const text = generated_text.slice(0, endOf(generated_text, stops));
-    return { text, end: { finishReason, usage: usageOf(prompt_tokens, tokens.length) } };
+    return { text, end: { finishReason, usage: usageOf(prompt_tokens, tokens?.length) } };
   }
 
   return {
