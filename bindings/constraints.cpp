@@ -47,7 +47,8 @@ EMSCRIPTEN_KEEPALIVE void set_vocabulary(int tokens, unsigned bytes) {
 // whose message is the answer.
 EMSCRIPTEN_KEEPALIVE int compile(int kind, unsigned bytes, unsigned mark_bytes, int flags) {
   auto made = Constraint::make(static_cast<wattn::ConstraintKind>(kind), std::string_view(written.data(), bytes),
-                               {.spaces = (flags & 1) != 0,
+                               {.in_order = (flags & 4) != 0,
+                                .spaces = (flags & 1) != 0,
                                 .after = std::string_view(written.data() + bytes, mark_bytes),
                                 .leading_space = (flags & 2) != 0},
                                *vocabulary);

@@ -300,6 +300,20 @@ RegexId Regexes::after(RegexId id, std::string_view bytes) {
   return id;
 }
 
+RegexId Regexes::clipped(RegexId id, std::int32_t most) {
+  if (!facts_[static_cast<std::size_t>(id)].is_plain) return id;
+  const auto list = words(id);
+  if (list[0] == kConcat) return concat(clipped(list[1], most), clipped(list[2], most));
+  if (list[0] == kRepeat) {
+    const bool is_open = list[3] == kNoLimit || list[3] > most + 1;
+    return repeat(clipped(list[1], most), std::min(list[2], most + 1), is_open ? kNoLimit : list[3]);
+  }
+  if (list[0] != kEither) return id;
+  std::vector<RegexId> parts;
+  for (std::size_t i = 1; i < list.size(); ++i) parts.push_back(clipped(list[i], most));
+  return either(std::move(parts));
+}
+
 // A search for a text that ends. Every expression on the way to one is possible; if there is none, all that were seen are not.
 bool Regexes::is_possible(RegexId id) {
   const auto known = [&](RegexId each) {

@@ -47,6 +47,9 @@ class Regexes {
   }
   RegexId after(RegexId id, std::string_view bytes);
   bool matches(RegexId id, std::string_view bytes) { return may_end(after(id, bytes)); }
+  // What matches the same texts of at most so many bytes, and begins the same: counts above are all one. Only of expressions
+  // without "and" and "not"; others are returned as they are.
+  RegexId clipped(RegexId id, std::int32_t most);
   // Whether any text is matched.
   bool is_possible(RegexId id);
   // Whether a search for that gave up, with "no" for its answer; see kMostSearched.

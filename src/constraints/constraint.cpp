@@ -33,7 +33,7 @@ Result<std::unique_ptr<Constraint>> Constraint::make(ConstraintKind kind, std::s
   Grammar& grammar = out->grammar_;
   Result<void> made;
   if (kind == ConstraintKind::kJsonSchema) {
-    made = read_json_schema(grammar, text, {.spaces = options.spaces});
+    made = read_json_schema(grammar, text, {.in_order = options.in_order, .spaces = options.spaces});
   } else if (kind == ConstraintKind::kGbnf) {
     made = read_gbnf(grammar, text);
   } else {

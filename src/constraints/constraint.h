@@ -15,6 +15,7 @@ namespace wattn {
 enum class ConstraintKind : std::uint8_t { kJsonSchema, kRegex, kGbnf, kChoice };
 
 struct ConstraintOptions {
+  bool in_order = false;       // keys of JSON come in the order of the schema
   bool spaces = false;         // JSON may have spaces and line ends between its marks
   std::string_view after{};    // any text may come first, up to this one
   bool leading_space = false;  // a space may come first, which the decoder of a text's first token removes

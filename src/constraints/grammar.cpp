@@ -329,9 +329,20 @@ void Grammar::expand_object(const std::vector<std::int32_t>& list, std::int32_t 
   if (spec.max != kNoLimit && count >= spec.max) return;
   // Beyond these numbers members need not be counted.
   const std::int32_t counted = std::max(spec.min, spec.max);
+  // What is left out cannot come later, so counts and needs would have to look ahead.
+  const auto is_free = [](const KeySpec& key) { return key.needs.empty(); };
+  const bool is_ordered = is_ordered_ && spec.min <= 1 && std::all_of(spec.keys.begin(), spec.keys.end(), is_free);
   for (std::size_t i = 0; i < spec.keys.size(); ++i) {
     const KeySpec& key = spec.keys[i];
     const auto number = static_cast<std::int32_t>(i);
+    if (is_ordered) {
+      if (!seen.empty() && number < seen.back() && !key.is_open) continue;
+      // None comes before a required one that is missing.
+      const auto is_missing = [&](std::size_t other) {
+        return spec.keys[other].is_required && !is_there(static_cast<std::int32_t>(other));
+      };
+      if (i > 0 && is_missing(i - 1)) break;
+    }
     if (!productive_[static_cast<std::size_t>(key.value)] || (!key.is_open && is_there(number))) continue;
     auto next_seen = seen;
     if (!key.is_open) next_seen.insert(std::lower_bound(next_seen.begin(), next_seen.end(), number), number);

@@ -62,6 +62,8 @@ class Grammar {
   ExprId rule(RuleId rule);
   ExprId object(ObjectSpec spec);
   ExprId array(ArraySpec spec);
+  // Keys of objects come in the order of their specs, those without a name last. Not where they need others or are counted.
+  void keep_order() { is_ordered_ = true; }
   // Between the marks of JSON there may be a space, or a line's end and up to 32 spaces.
   void allow_spaces();
 
@@ -119,6 +121,7 @@ class Grammar {
 
   Regexes& regexes_;
   RegexId space_ = Regexes::kEmpty;
+  bool is_ordered_ = false;
   Interner exprs_, cells_, states_;
   std::vector<ExprId> rules_;
   std::vector<char> productive_, nullable_;  // [rules]

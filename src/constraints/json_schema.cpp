@@ -96,9 +96,12 @@ class SchemaRules {
     spec.min = form.min;
     spec.max = form.max;
     std::vector<RegexId> literal;
+    std::vector<std::pair<std::int32_t, std::string>> ordered;
+    for (const auto& [name, own] : names) ordered.emplace_back(reader_.order_of(name), name);
+    sort_small(ordered);
     std::int32_t number = 0;
-    for (auto& [name, own] : names) own = number++;
-    for (const auto& [name, own] : names) {
+    for (const auto& [order, name] : ordered) names[name] = number++;
+    for (const auto& [order, name] : ordered) {
       KeySpec key;
       std::vector<SchemaId> values;
       for (const KeyRules& rules : form.rules) values.push_back(reader_.value_of(rules, name));
@@ -167,6 +170,7 @@ Result<void> read_json_schema(Grammar& grammar, std::string_view schema, const J
   const auto json = Json::parse(schema, "schema");
   if (!json.ok()) return input_error(json.error().message);
   if (options.spaces) grammar.allow_spaces();
+  if (options.in_order) grammar.keep_order();
   SchemaReader reader(grammar.regexes(), json.value().root());
   SchemaRules rules(grammar, reader);
   const RuleId root = rules.rule(reader.root());

@@ -8,7 +8,8 @@
 namespace wattn {
 
 struct JsonSchemaOptions {
-  bool spaces = false;  // allows spaces and line ends between the marks of JSON
+  bool in_order = false;  // keys come in the order in which the schema names them
+  bool spaces = false;    // allows spaces and line ends between the marks of JSON
 };
 
 // Reads a schema into a grammar and finishes it. The grammar matches JSON as JSON.stringify() writes it, of numbers below 10^21. An

@@ -20,22 +20,26 @@ void Masks::make_room() {
   if (bytes_ <= budget_) return;
   std::vector<std::uint64_t> times;
   for (const auto& [id, each] : kept_) times.push_back(each.used);
-  for (const auto& [id, each] : regular_) times.push_back(each.used);
+  for (const auto& tree : regular_)
+    for (const auto& [id, each] : tree) times.push_back(each.used);
   sort_small(times);
   const std::uint64_t median = times[times.size() / 2];
   std::erase_if(kept_, [&](const auto& each) { return each.second.used <= median; });
-  std::erase_if(regular_, [&](const auto& each) { return each.second.used <= median; });
+  for (auto& tree : regular_) std::erase_if(tree, [&](const auto& each) { return each.second.used <= median; });
   bytes_ = 0;
   for (const auto& [id, each] : kept_) bytes_ += each.words.size() * 4;
-  for (const auto& [id, each] : regular_) bytes_ += each.bytes();
+  for (const auto& tree : regular_)
+    for (const auto& [id, each] : tree) bytes_ += each.bytes();
 }
 
-const Masks::Regular& Masks::regular(RegexId id) {
-  Regular& out = regular_[id];
+const Masks::Regular& Masks::regular(int tree, RegexId id) {
+  // Within the bytes of a token, greater counts are all one: so the states of a text with a maximum share what they allow.
+  id = grammar_.regexes().clipped(id, tree == 0 ? Vocabulary::kShort : static_cast<std::int32_t>(vocabulary_.max_depth()));
+  Regular& out = regular_[tree][id];
   out.used = now_;
   if (out.ends.capacity() > 0) return out;
   Regexes& regexes = grammar_.regexes();
-  const auto& nodes = vocabulary_.nodes();
+  const auto& nodes = vocabulary_.nodes(tree);
   out.ends.reserve(1);
   stack_[0] = id;
   const auto count = static_cast<std::int32_t>(nodes.size());
@@ -64,8 +68,8 @@ const Masks::Regular& Masks::regular(RegexId id) {
 }
 
 // The tokens below a node, whose bytes so far lead to this state.
-void Masks::add_below(std::int32_t root, StateId state, Words& out) {
-  const auto& nodes = vocabulary_.nodes();
+void Masks::add_below(int tree, std::int32_t root, StateId state, Words& out) {
+  const auto& nodes = vocabulary_.nodes(tree);
   const std::int32_t until = nodes[static_cast<std::size_t>(root)].end;
   if (until == root + 1) return;
   stack_[nodes[static_cast<std::size_t>(root)].depth] = state;
@@ -90,13 +94,15 @@ std::span<const std::uint32_t> Masks::mask(StateId state) {
   if (!kept.words.empty()) return kept.words;
   Words words((static_cast<std::size_t>(vocabulary_.size()) + 31) / 32);
   for (const auto& [regex, below] : grammar_.parts(state)) {
-    const Regular& own = regular(regex);
-    for (const std::int32_t token : own.tokens) set(words, token);
-    for (std::size_t i = 0; i < own.words.size(); ++i) words[i] |= own.words[i];
-    if (own.ends.empty()) continue;
-    const StateId next = grammar_.closure(below);
-    if (grammar_.parts(next).empty()) continue;
-    for (const std::int32_t node : own.ends) add_below(node, next, words);
+    for (int tree = 0; tree < Vocabulary::kTrees; ++tree) {
+      const Regular& own = regular(tree, regex);
+      for (const std::int32_t token : own.tokens) set(words, token);
+      for (std::size_t i = 0; i < own.words.size(); ++i) words[i] |= own.words[i];
+      if (own.ends.empty()) continue;
+      const StateId next = grammar_.closure(below);
+      if (grammar_.parts(next).empty()) continue;
+      for (const std::int32_t node : own.ends) add_below(tree, node, next, words);
+    }
   }
   kept.words = std::move(words);
   bytes_ += kept.words.size() * 4;
@@ -109,7 +115,6 @@ StateId Masks::after(StateId state, std::int32_t token) {
 }
 
 std::size_t Masks::fitting(StateId state, std::string_view forced, std::span<const std::int32_t> tokens) {
-  const auto& nodes = vocabulary_.nodes();
   const StateId end = grammar_.after(state, forced);
   std::size_t at = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -117,11 +122,13 @@ std::size_t Masks::fitting(StateId state, std::string_view forced, std::span<con
         tokens[i] >= 0 && tokens[i] < vocabulary_.size() ? vocabulary_.bytes(tokens[i]) : std::string_view();
     const std::string_view left = forced.substr(at);
     if (own.empty() || !left.starts_with(own)) return i;
-    const std::int32_t node = vocabulary_.find(0, left);
-    if (node >= 0) {
+    // Behind a quote a text begins, with tokens of its own.
+    for (int tree = 0; tree < Vocabulary::kTrees && forced.back() != '"'; ++tree) {
+      const auto& nodes = vocabulary_.nodes(tree);
+      const std::int32_t node = vocabulary_.find(tree, left);
       // Its children go on: at least one of their first bytes is allowed.
-      for (std::int32_t child = node + 1; child < nodes[static_cast<std::size_t>(node)].end;
-           child = nodes[static_cast<std::size_t>(child)].end) {
+      const std::int32_t until = node < 0 ? 0 : nodes[static_cast<std::size_t>(node)].end;
+      for (std::int32_t child = node + 1; child < until; child = nodes[static_cast<std::size_t>(child)].end) {
         if (grammar_.after(end, nodes[static_cast<std::size_t>(child)].byte) != Grammar::kDead) return i;
       }
     }

@@ -23,7 +23,7 @@ class Masks {
   // The state after a token; Grammar::kDead if it is not allowed.
   StateId after(StateId state, std::int32_t token);
   // How many of these tokens, which spell the beginning of forced bytes, can be taken without a choice: no longer token that the
-  // grammar allows begins in one of them and goes beyond the forced bytes.
+  // grammar allows begins in one of them and goes beyond the forced bytes, which matters where they do not end with a quote.
   std::size_t fitting(StateId state, std::string_view forced, std::span<const std::int32_t> tokens);
 
  private:
@@ -41,8 +41,8 @@ class Masks {
     std::uint64_t used = 0;
   };
 
-  const Regular& regular(RegexId id);
-  void add_below(std::int32_t node, StateId state, Words& out);
+  const Regular& regular(int tree, RegexId id);
+  void add_below(int tree, std::int32_t node, StateId state, Words& out);
   void set(Words& words, std::int32_t token) const;
   void make_room();
 
@@ -51,7 +51,7 @@ class Masks {
   std::size_t budget_, bytes_ = 0;
   std::uint64_t now_ = 0;
   std::map<StateId, Kept> kept_;
-  std::map<RegexId, Regular> regular_;
+  std::map<RegexId, Regular> regular_[Vocabulary::kTrees];
   std::vector<std::int32_t> stack_;  // [depth] states or expressions
 };
 

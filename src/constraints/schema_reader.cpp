@@ -87,6 +87,11 @@ SchemaId SchemaReader::place(Kind kind, const std::string& pointer) {
   return ids_.id(std::array<std::int32_t, 2>{kind, found->second});
 }
 
+std::int32_t SchemaReader::order_of(const std::string& name) const {
+  const auto found = order_.find(name);
+  return found == order_.end() ? static_cast<std::int32_t>(order_.size()) : found->second;
+}
+
 std::string SchemaReader::where(SchemaId id) const {
   const auto words = ids_.words(id);
   if (words[0] == kNode || words[0] == kValue) return "#" + places_[static_cast<std::size_t>(words[1])];
@@ -403,8 +408,11 @@ void SchemaReader::read_objects(const std::string& pointer, JsonRef schema, Form
   const JsonRef properties = schema["properties"], patterns = schema["patternProperties"], others = schema["additionalProperties"];
   KeyRules rules;
   if (properties.exists() && !properties.is_object()) return wrong(pointer, "properties", "an object", properties);
-  for (const auto& [key, value] : properties.members())
-    rules.names.emplace(std::string(key), node(pointer + "/properties" + pointer_part(key)));
+  for (const auto& [key, value] : properties.members()) {
+    const std::string name(key);
+    order_.emplace(name, static_cast<std::int32_t>(order_.size()));
+    rules.names.emplace(name, node(pointer + "/properties" + pointer_part(key)));
+  }
   if (patterns.exists() && !patterns.is_object()) return wrong(pointer, "patternProperties", "an object", patterns);
   const RegexId quote = regexes_.text("\"");
   for (const auto& [own_pattern, value] : patterns.members()) {

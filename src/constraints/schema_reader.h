@@ -29,6 +29,8 @@ class SchemaReader {
   // The schema of the value of a key.
   SchemaId value_of(const KeyRules& rules, const std::string& name);
   bool may_be_empty_of(const Form& form) { return is_empty(form, kMostLooks); }
+  // Names in the order in which properties were read.
+  std::int32_t order_of(const std::string& name) const;
   // The place of a schema, for messages.
   std::string where(SchemaId id) const;
 
@@ -84,6 +86,7 @@ class SchemaReader {
   Interner ids_;
   std::vector<std::string> places_;  // JSON pointers
   std::map<std::string, std::int32_t> place_ids_;
+  std::map<std::string, std::int32_t> order_;  // of properties
   std::map<SchemaId, Form> forms_;
   std::vector<SchemaId> open_;  // being read
   std::optional<Error> error_;

@@ -168,6 +168,28 @@ describe('response_format', () => {
     expect(text).toBe(one.generated_text);
   });
 
+  it('takes what is forced in one pass, more of it with keys in order', async () => {
+    const names = ['street', 'house', 'postcode', 'city', 'state', 'country', 'floor', 'note'];
+    const json_schema = {
+      type: 'object',
+      properties: Object.fromEntries(names.map((name) => [name, { type: 'string', maxLength: 4 }])),
+      required: names,
+      additionalProperties: false,
+    };
+    const count = async (key_order: 'any' | 'schema') => {
+      let pieces = 0;
+      const response_format: ResponseFormat = { type: 'json_schema', json_schema, key_order };
+      const [one] = await generate('a', { ...kOptions, response_format, callback: () => ++pieces });
+      return { pieces, tokens: one.tokens.length, keys: Object.keys(one.parsed as object) };
+    };
+    const any = await count('any');
+    const ordered = await count('schema');
+    expect(any.keys.sort()).toEqual([...names].sort());
+    expect(any.pieces).toBeLessThan(0.7 * any.tokens);
+    expect(ordered.keys).toEqual(names);
+    expect(ordered.pieces).toBeLessThan(0.5 * ordered.tokens);
+  });
+
   it('is the same in a worker', async () => {
     const other = await pipeline('text-generation', spellingModel('byte-level'), { worker: true });
     const options = { ...kOptions, response_format: { type: 'json_schema', json_schema: kPerson } as ResponseFormat };

@@ -11,6 +11,7 @@ const kMostForced = 48; // bytes that are encoded at once
 const kMostConstraints = 16;
 const kSpaces = 1;
 const kLeadingSpace = 2;
+const kInOrder = 4;
 
 /** The constraints of one engine's tokenizer, with the states and masks that were reached. */
 class Constraints {
@@ -54,8 +55,8 @@ class Constraints {
     const at = this.seam.mask(constraint, state) >>> 0;
     return new Int32Array(this.memory.buffer, at, Math.ceil(this.tokens / 32)).slice();
   }
-  compile({ kind, text, after, spaces }: PlainFormat, leadingSpace: boolean): number {
-    const flags = (spaces ? kSpaces : 0) | (leadingSpace ? kLeadingSpace : 0);
+  compile({ kind, text, after, spaces, inOrder }: PlainFormat, leadingSpace: boolean): number {
+    const flags = (spaces ? kSpaces : 0) | (leadingSpace ? kLeadingSpace : 0) | (inOrder ? kInOrder : 0);
     const key = `${kind} ${flags} ${after.length} ${after}${text}`;
     let found = this.kept.get(key);
     this.kept.delete(key);

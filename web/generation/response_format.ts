@@ -9,6 +9,8 @@ export interface JsonSchemaFormat extends FormatOptions {
   type: 'json_schema';
   /** The schema, or `{ name, schema, strict }`. */
   json_schema: object | boolean;
+  /** `'schema'`: keys come in the order in which the schema names them, so that more of the text is forced. Default `'any'`. */
+  key_order?: 'any' | 'schema';
   /** Allows a space, or a line's end and up to 32 spaces, between the marks of JSON. Default `false`: the shortest form. */
   spaces?: boolean;
 }
@@ -60,6 +62,7 @@ export interface PlainFormat {
   text: string;
   after: string;
   spaces: boolean;
+  inOrder: boolean;
   isJson: boolean;
 }
 
@@ -70,7 +73,7 @@ export interface PlainFormats {
 }
 
 const kRules: Record<string, Rules> = {
-  json_schema: { json_schema: 'any', spaces: 'boolean' },
+  json_schema: { json_schema: 'any', spaces: 'boolean', key_order: ['any', 'schema'] },
   json_object: { spaces: 'boolean' },
   regex: { regex: 'any' },
   grammar: { grammar: 'string' },
@@ -96,7 +99,13 @@ export function readFormat(where: string, given: unknown): PlainFormat | undefin
     throw new InputError(`${where}: expected an object with type ${names.join(', ')}, found ${describe(type ?? given)}`);
   }
   const own = readOptions(where, given, { type: 'string', after: 'string', ...rules }) as unknown as Record<string, unknown>;
-  const out = { text: '', after: (own.after as string) ?? '', spaces: own.spaces === true, isJson: false };
+  const out = {
+    text: '',
+    after: (own.after as string) ?? '',
+    spaces: own.spaces === true,
+    inOrder: own.key_order === 'schema',
+    isJson: false,
+  };
   switch (type) {
     case 'json_schema':
       return { ...out, kind: 0, text: JSON.stringify(schemaOf(where, own.json_schema)), isJson: true };

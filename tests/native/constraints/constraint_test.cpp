@@ -100,6 +100,18 @@ TEST(JsonSchema, ObjectsTakeKeysInAnyOrder) {
        {R"({"type":"object","properties":{"a":false},"minProperties":1})", {"{\"b\":1}"}, {"{}", "{\"a\":1}"}}});
 }
 
+TEST(JsonSchema, KeysMayKeepTheirOrder) {
+  Constrained own(
+      ConstraintKind::kJsonSchema,
+      R"({"type":"object","properties":{"z":true,"a":true,"m":true},"required":["a"],"additionalProperties":{"type":"null"}})",
+      {.in_order = true});
+  for (const char* text : {"{\"a\":1}", "{\"z\":1,\"a\":1}", "{\"a\":1,\"m\":1,\"x\":null}", "{\"z\":1,\"a\":1,\"m\":1}"})
+    EXPECT_TRUE(own.accepts(text)) << text;
+  for (const char* text : {"{\"a\":1,\"z\":1}", "{\"z\":1,\"m\":1,\"a\":1}", "{\"m\":1,\"a\":1}", "{\"x\":null,\"a\":1}", "{}"})
+    EXPECT_FALSE(own.begins(text) && own.accepts(text)) << text;
+  EXPECT_FALSE(own.begins("{\"z\":1,\"m"));
+}
+
 TEST(JsonSchema, ArraysCountAndContain) {
   check(
       ConstraintKind::kJsonSchema,

@@ -65,18 +65,44 @@ TEST(Masks, ForcedBytesAreTakenUpToAChoice) {
   const std::string forced = own.grammar().forced(start, 100);
   EXPECT_EQ(forced, "{\"name\":\"");
   EXPECT_EQ(own.grammar().forced(start, 3), "{\"n");
-  // 256 + 0 is "name" with quotes, + 1 is ":" with quotes, + 4 is name.
-  EXPECT_EQ(own.masks().fitting(start, forced, std::vector<std::int32_t>{'{', 256, ':', '"'}),
-            3u);  // "," may come after the last quote
+  // 256 + 0 is "name" with quotes.
+  EXPECT_EQ(own.masks().fitting(start, forced, std::vector<std::int32_t>{'{', 256, ':', '"'}), 4u);
   EXPECT_EQ(own.masks().fitting(start, forced, std::vector<std::int32_t>{'{', 'x'}), 1u);
   EXPECT_EQ(own.masks().fitting(start, forced, std::vector<std::int32_t>{}), 0u);
+  // Of "the", the letters th are forced, and a token goes beyond them.
+  Constrained word = regex("x(the|thing)");
+  EXPECT_EQ(word.grammar().forced(word.grammar().start(), 100), "xth");
+  EXPECT_EQ(word.masks().fitting(word.grammar().start(), "xth", std::vector<std::int32_t>{'x', 't', 'h'}), 1u);
+}
+
+// The states of a text with a maximum share what they allow, until the maximum is near.
+TEST(Regexes, ClippedCountsAreAlikeForShortTexts) {
+  Regexes r;
+  const RegexId each = r.range('a', 'z'), end = r.text("!");
+  const auto most = [&](std::int32_t min, std::int32_t max) { return r.concat(r.repeat(each, min, max), end); };
+  EXPECT_EQ(r.clipped(most(0, 100), 12), r.clipped(most(0, 99), 12));
+  EXPECT_EQ(r.clipped(most(50, 100), 12), r.clipped(most(40, Regexes::kNoLimit), 12));
+  EXPECT_NE(r.clipped(most(0, 12), 12), r.clipped(most(0, 99), 12));
+  for (const std::int32_t max : {12, 13, 14, 99}) {
+    for (const std::int32_t min : {0, 11, 12}) {
+      const RegexId own = most(min, max), clipped = r.clipped(own, 12);
+      for (std::size_t length = 0; length <= 12; ++length) {
+        const std::string text(length, 'a');
+        EXPECT_EQ(r.after(own, text) == Regexes::kNothing, r.after(clipped, text) == Regexes::kNothing) << min << max << length;
+        if (length > 0)
+          EXPECT_EQ(r.matches(own, text.substr(1) + "!"), r.matches(clipped, text.substr(1) + "!")) << min << max << length;
+      }
+    }
+  }
+  const RegexId both = r.both({most(0, 99), r.no(r.text("a!"))});
+  EXPECT_EQ(r.clipped(both, 12), both);
 }
 
 TEST(Vocabulary, FindsBytesAndTokensThatAreAlike) {
   const Vocabulary vocabulary = small_vocabulary();
   const std::int32_t node = vocabulary.find(0, "the");
   ASSERT_GE(node, 0);
-  const std::int32_t token = vocabulary.nodes()[static_cast<std::size_t>(node)].token;
+  const std::int32_t token = vocabulary.nodes(0)[static_cast<std::size_t>(node)].token;
   EXPECT_EQ(token, 256 + 3);
   EXPECT_EQ(vocabulary.same(token), 256 + 10);
   EXPECT_EQ(vocabulary.same(256 + 10), -1);

@@ -16,7 +16,8 @@ inline Vocabulary small_vocabulary() {
   std::vector<std::int32_t> lengths(256, 1);
   std::string bytes;
   for (int byte = 0; byte < 256; ++byte) bytes += static_cast<char>(byte);
-  for (const std::string_view token : {"\"name\"", "\":\"", "\",\"", "the", "name", "12", "\"}", "{\"", "th", "\xC3\xA9", "the"}) {
+  for (const std::string_view token : {"\"name\"", "\":\"", "\",\"", "the", "name", "12", "\"}", "{\"", "th", "\xC3\xA9", "the",
+                                       "name\":\"the name", "the name of the", "\",\"name\":\"name\""}) {
     lengths.push_back(static_cast<std::int32_t>(token.size()));
     bytes += token;
   }
