@@ -1,7 +1,11 @@
 // response_format: what is generated is what the format says, for every kind of tokenizer, search and batch; Ajv judges the JSON.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { IncompleteError, InputError, pipeline, UnsupportedError, type ResponseFormat, type TextGenerationPipeline } from 'wattn';
+import { linesOf, wattn } from './cli_support.js';
 import { failure } from './support.js';
 import { spellingModel, type Spelling } from './structured_models.js';
 
@@ -219,6 +223,37 @@ describe('response_format', () => {
       const error = await failure(generate('a', { max_new_tokens: 8, response_format: response_format as ResponseFormat }));
       expect(error).toBeInstanceOf(kind);
       expect((error as Error).message).toMatch(message);
+    }
+  });
+});
+
+describe('wattn generate --schema', () => {
+  it('writes lines of JSON', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'wattn-schema-'));
+    try {
+      for (const [name, bytes] of spellingModel('byte-level')) writeFileSync(join(folder, name), bytes);
+      writeFileSync(join(folder, 'person.json'), JSON.stringify(kPerson));
+      const args = (schema: string) => [
+        'generate',
+        '--model',
+        folder,
+        '--max-new-tokens',
+        '80',
+        '--schema',
+        join(folder, schema),
+        'a',
+        'b',
+      ];
+      const lines = linesOf(await wattn(args('person.json')));
+      expect(lines).toHaveLength(2);
+      for (const { generated_text, parsed } of lines) {
+        expect(parsed).toEqual(JSON.parse(generated_text));
+        expect(ajv.validate(kPerson, parsed)).toBe(true);
+      }
+      expect(await wattn(args('config.json'))).toMatchObject({ code: 2, error: expect.stringMatching(/keyword 'architectures'/) });
+      expect(await wattn(args('none.json'))).toMatchObject({ code: 2, error: expect.stringMatching(/--schema: cannot read/) });
+    } finally {
+      rmSync(folder, { recursive: true });
     }
   });
 });

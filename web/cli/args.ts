@@ -43,7 +43,7 @@ export const kCommands: Record<string, Options> = {
     ...kModel,
     ...kCompute,
     ...options(
-      'input task max-new-tokens context-length num-beams temperature top-k top-p seed options',
+      'input task max-new-tokens context-length num-beams temperature top-k top-p seed schema options',
       'sample full-text chat stream',
       'file stop',
     ),

@@ -1,5 +1,18 @@
 // `wattn generate`: writes JSON lines, or plain text as it is generated.
-import { choice, computeOptions, count, flag, given, jsonOptions, loadOptions, modelOf, number, type Values } from './args.js';
+import { readFile } from 'node:fs/promises';
+import {
+  choice,
+  computeOptions,
+  count,
+  flag,
+  given,
+  jsonOptions,
+  loadOptions,
+  modelOf,
+  number,
+  text,
+  type Values,
+} from './args.js';
 import { factFields, items, toLine, write, type Item } from './lines.js';
 import {
   describeModel,
@@ -7,6 +20,7 @@ import {
   pipeline,
   type ChatMessage,
   type LoadOptions,
+  type ResponseFormat,
   type TextGenerationOptions,
 } from '../entries/index.js';
 
@@ -28,6 +42,20 @@ function generateOptions(values: Values): TextGenerationOptions {
   }) as TextGenerationOptions;
 }
 
+/** The format of --schema FILE. */
+async function formatOf(values: Values): Promise<{ response_format?: ResponseFormat }> {
+  const file = text(values, 'schema');
+  if (file === undefined) return {};
+  const wrong = (what: string) => (cause: unknown) => {
+    throw new InputError(`--schema: ${what} '${file}': ${(cause as Error).message}`, { cause });
+  };
+  const json = await readFile(file, 'utf8').catch(wrong('cannot read'));
+  const json_schema = await Promise.resolve(json)
+    .then((own) => JSON.parse(own) as object)
+    .catch(wrong('expected JSON in'));
+  return { response_format: { type: 'json_schema', json_schema } };
+}
+
 const kKeys = {
   'text-generation': 'generated_text',
   'text2text-generation': 'generated_text',
@@ -35,7 +63,13 @@ const kKeys = {
   summarization: 'summary_text',
 } as const;
 type TaskName = keyof typeof kKeys;
-type Generated = Record<string, string> & { tokens: number[]; finish_reason: string; truncated?: true; unknown?: number };
+type Generated = Record<string, string> & {
+  tokens: number[];
+  finish_reason: string;
+  parsed?: unknown;
+  truncated?: true;
+  unknown?: number;
+};
 type Prompt = string | ChatMessage[];
 interface Run {
   (prompts: Prompt | Prompt[], options: TextGenerationOptions): Promise<unknown>;
@@ -43,7 +77,7 @@ interface Run {
 }
 
 export async function generate(values: Values, positionals: string[]): Promise<void> {
-  const { return_full_text, ...options } = generateOptions(values);
+  const { return_full_text, ...options } = { ...generateOptions(values), ...(await formatOf(values)) };
   const context_length = count(values, 'context-length');
   const load = { ...computeOptions(values), ...(context_length && { context_length }) } as LoadOptions;
   const model = modelOf(values);
@@ -52,7 +86,7 @@ export async function generate(values: Values, positionals: string[]): Promise<v
     (await describeModel(model, loadOptions(values))).kind === 'encoder-decoder' ? 'text2text-generation' : 'text-generation';
   const task = choice(values, 'task', Object.keys(kKeys) as TaskName[]) ?? (await ownTask());
   const isDecoder = task === 'text-generation';
-  const other = ['full-text', 'chat', 'context-length'].find((name) => values[name] !== undefined);
+  const other = ['full-text', 'chat', 'context-length', 'schema'].find((name) => values[name] !== undefined);
   if (!isDecoder && other) throw new InputError(`--${other}: expected a decoder, found an encoder-decoder`);
   const run = (await pipeline(task, model, load)) as unknown as Run;
   const toPrompt = ({ text }: Item): Prompt => (flag(values, 'chat') ? [{ role: 'user', content: text }] : text);
@@ -60,6 +94,7 @@ export async function generate(values: Values, positionals: string[]): Promise<v
     made.map((one) =>
       toLine(item, {
         [kKeys[task]]: JSON.stringify(one[kKeys[task]]),
+        ...(one.parsed !== undefined && { parsed: JSON.stringify(one.parsed) }),
         tokens: String(one.tokens.length),
         finish_reason: JSON.stringify(one.finish_reason),
         ...factFields(one.truncated, one.unknown),

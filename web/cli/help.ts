@@ -161,6 +161,7 @@ text; an encoder-decoder (T5, BART, Marian) transforms it.
   --num-beams N         use beam search with N beams
   --stop TEXT           end an answer at this text (may be repeated)
   --full-text           include the prompt in generated_text
+  --schema FILE         a decoder writes JSON that satisfies the JSON Schema in FILE; a line has it as parsed, too
   --chat                treat each text as a user message and apply the model's chat template
   --stream              write the new text as it is generated, without JSON
   --options JSON        more options of the pipeline call: {"repetition_penalty": 1.2}
