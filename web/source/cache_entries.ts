@@ -1,7 +1,7 @@
 // The entries of the cache: a file's pieces, each with its SHA-256, and what is known of the file.
 import { parseJson } from '../core/json.js';
 import { pause } from '../core/signal.js';
-import type { PieceStore } from './source.js';
+import type { PieceStore } from './open_file.js';
 
 export const kPieceBytes = 4 << 20;
 const kEntry = 'entry.json';

@@ -6,7 +6,7 @@ import { warnOnce } from '../core/warn.js';
 import { copyKey, isWhole, kPieceBytes, readEntry, readPiece, writeEntry, Writer, type Entry } from './cache_entries.js';
 import { kNativeBlock, sizeOf, toBlocks } from './gguf_writer.js';
 import { headerBytes, isFloat, kPrefixBytes, parseHeader, toFloats, type TensorInfo } from './safetensors.js';
-import type { OpenFile, PieceStore } from './source.js';
+import type { OpenFile, PieceStore } from './open_file.js';
 
 /** Changes with what a copy has in it: others are made anew. */
 const kFormat = 1;
