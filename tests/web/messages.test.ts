@@ -101,7 +101,7 @@ describe('the command line', () => {
     const shared = help.indexOf('\nThe model:\n');
     const options = [...help.matchAll(/^ {2}--([\w-]+)/gm)].map(({ 1: option, index }) => [option, index!] as const);
     expect(options.map(([option]) => option)).toEqual([...new Set(options.map(([option]) => option))]);
-    const isShared = (option: string) => ['model', 'revision', 'local-files-only', 'cache-dir', 'progress', 'adapter', 'threads'].includes(option); // prettier-ignore
+    const isShared = (option: string) => ['model', 'revision', 'local-files-only', 'cache-dir', 'progress', 'adapter', 'prefer', 'threads'].includes(option); // prettier-ignore
     if (shared >= 0) for (const [option, index] of options) expect([option, isShared(option!) === index > shared || ['dtype', 'precision'].includes(option!)]).toEqual([option, true]); // prettier-ignore
   });
 });
