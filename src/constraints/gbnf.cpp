@@ -285,11 +285,13 @@ class GbnfReader {
         return grammar_.repeat(compile(term.terms[0]), term.min, term.max);
       case Term::kAny: {
         std::vector<ExprId> all;
+        all.reserve(term.terms.size());
         for (const Term& each : term.terms) all.push_back(compile(each));
         return grammar_.either(std::move(all));
       }
       case Term::kAll: {
         std::vector<ExprId> all;
+        all.reserve(term.terms.size());
         for (const Term& each : term.terms) all.push_back(compile(each));
         ExprId out = grammar_.regex(Regexes::kEmpty);
         for (std::size_t i = all.size(); i-- > 0;) out = grammar_.sequence(all[i], out);

@@ -364,14 +364,12 @@ bool Grammar::can_finish_array(const ArraySpec& spec, std::int32_t index, std::i
     const auto place = static_cast<std::size_t>(at);
     const bool in_prefix = place < spec.prefix.size();
     const bool may_count = can(in_prefix ? spec.found_prefix[place] : spec.found_items);
-    if (spec.min_found > found && may_count)
+    const bool can_be_other = can(in_prefix ? spec.prefix[place] : spec.items);
+    if (may_count && (spec.min_found > found || (!can_be_other && spec.max_found > found))) {
       ++found;
-    else if (!can(in_prefix ? spec.prefix[place] : spec.items) && spec.max_found > found && may_count)
-      ++found;
-    else if (!can(in_prefix ? spec.prefix[place] : spec.items))
+    } else if (!can_be_other || (!in_prefix && found < spec.min_found && !can(spec.found_items))) {
       return false;
-    else if (!in_prefix && found < spec.min_found && !can(spec.found_items))
-      return false;
+    }
   }
 }
 

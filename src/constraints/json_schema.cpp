@@ -97,6 +97,7 @@ class SchemaRules {
     spec.max = form.max;
     std::vector<RegexId> literal;
     std::vector<std::pair<std::int32_t, std::string>> ordered;
+    ordered.reserve(names.size());
     for (const auto& [name, own] : names) ordered.emplace_back(reader_.order_of(name), name);
     sort_small(ordered);
     std::int32_t number = 0;
@@ -104,6 +105,7 @@ class SchemaRules {
     for (const auto& [order, name] : ordered) {
       KeySpec key;
       std::vector<SchemaId> values;
+      values.reserve(form.rules.size());
       for (const KeyRules& rules : form.rules) values.push_back(reader_.value_of(rules, name));
       const RegexId text = reader_.string_text(name);
       literal.push_back(text);

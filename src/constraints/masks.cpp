@@ -19,6 +19,7 @@ void Masks::make_room() {
   if (grammar_.num_rows() > kMostRows) grammar_.forget_rows();
   if (bytes_ <= budget_) return;
   std::vector<std::uint64_t> times;
+  times.reserve(kept_.size());
   for (const auto& [id, each] : kept_) times.push_back(each.used);
   for (const auto& tree : regular_)
     for (const auto& [id, each] : tree) times.push_back(each.used);

@@ -301,6 +301,7 @@ class PatternCompiler {
         return compile_all(part.parts, 0, rest, begins);
       case Part::kAny: {
         std::vector<RegexId> out;
+        out.reserve(part.parts.size());
         for (const Part& each : part.parts) out.push_back(compile(each, rest, begins));
         return regexes_.either(std::move(out));
       }

@@ -184,6 +184,7 @@ bool SchemaReader::is_empty(const ObjectForm& object, int looks) {
     return true;
   for (const std::string& name : object.required) {
     std::vector<SchemaId> values;
+    values.reserve(object.rules.size());
     for (const KeyRules& rules : object.rules) values.push_back(value_of(rules, name));
     if (is_empty(all(std::move(values)), looks)) return true;
   }

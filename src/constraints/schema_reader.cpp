@@ -265,6 +265,7 @@ std::vector<SchemaId> SchemaReader::nodes_of(const std::string& pointer, std::st
   if (!list.is_array() || list.size() == 0) {
     wrong(pointer, keyword, "a list of schemas", list);
   }
+  out.reserve(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) out.push_back(node(pointer + pointer_part(keyword) + "/" + std::to_string(i)));
   return out;
 }
@@ -471,6 +472,7 @@ Form SchemaReader::reference(const std::string& pointer, std::string_view keywor
 Form SchemaReader::one_of(const std::string& pointer, JsonRef list) {
   const std::vector<SchemaId> ids = nodes_of(pointer, "oneOf", list);
   std::vector<Form> forms;
+  forms.reserve(ids.size());
   for (const SchemaId id : ids) forms.push_back(form(id));
   Form out;
   for (std::size_t i = 0; i < forms.size(); ++i) {

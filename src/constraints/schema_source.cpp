@@ -73,7 +73,7 @@ void SchemaSource::collect(JsonRef value, const std::string& pointer, std::strin
   for (const std::string_view name : {"$anchor", "$dynamicAnchor"}) {
     if (!value[name].is_string()) continue;
     const std::string anchor(value[name].as_string().value());
-    places_.emplace(base + "#" + anchor, pointer);
+    places_.emplace(std::string(base).append("#").append(anchor), pointer);
     if (name == "$dynamicAnchor") {
       const auto [found, is_new] = dynamic_.emplace(anchor, pointer);
       if (!is_new) found->second = "?";

@@ -259,7 +259,12 @@ TEST(Generate, HandsOutNewTokensOnce) {
   request.options.num_beams = request.options.num_return_sequences = 2;
   const auto several = std::move(Generation::begin(*model, {{1}}, request)).value();
   ASSERT_TRUE(several->step().ok());
-  EXPECT_TRUE(several->take_new()[0].empty());  // of several none is the one
+  const Ids rows = several->take_new()[0];  // of several: the row that each goes on from, and its token
+  ASSERT_EQ(rows.size(), 4U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(rows[2 * i], 0);
+    EXPECT_EQ(rows[2 * i + 1], several->results()[0][i].tokens.back());
+  }
 }
 
 // Weights are finite, and their products are not.
