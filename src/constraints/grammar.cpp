@@ -172,8 +172,10 @@ Result<void> Grammar::finish(ExprId root, const std::vector<std::string>& names)
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t i = 0; i < count; ++i) {
-      if (!productive_[i] && is_productive(rules_[i])) changed = productive_[i] = 1;
-      if (!nullable_[i] && may_be_empty(rules_[i])) changed = nullable_[i] = 1;
+      const bool produces = !productive_[i] && is_productive(rules_[i]), vanishes = !nullable_[i] && may_be_empty(rules_[i]);
+      if (produces) productive_[i] = 1;
+      if (vanishes) nullable_[i] = 1;
+      changed |= produces || vanishes;
     }
   }
   if (!is_productive(root)) return input_error("no text satisfies it");

@@ -89,8 +89,9 @@ TEST(Regexes, ClippedCountsAreAlikeForShortTexts) {
       for (std::size_t length = 0; length <= 12; ++length) {
         const std::string text(length, 'a');
         EXPECT_EQ(r.after(own, text) == Regexes::kNothing, r.after(clipped, text) == Regexes::kNothing) << min << max << length;
-        if (length > 0)
+        if (length > 0) {
           EXPECT_EQ(r.matches(own, text.substr(1) + "!"), r.matches(clipped, text.substr(1) + "!")) << min << max << length;
+        }
       }
     }
   }

@@ -152,7 +152,9 @@ TEST(Trainer, MovesEachWeightOnce) {
       const char* pooler = model->arch().names.pooler;
       const bool is_read = !pooler || !after[i].name.starts_with(pooler);
       EXPECT_LE(most, 1.01e-3f) << after[i].name;
-      if (is_read) EXPECT_GT(most, 0.0f) << after[i].name;
+      if (is_read) {
+        EXPECT_GT(most, 0.0f) << after[i].name;
+      }
     }
   }
 }
