@@ -104,6 +104,19 @@ const kTiktoken = utf8.encode(
     .join(''),
 );
 
+/** What the engine says of a tokenizer whose class it does not know. */
+const kFacts = {
+  vocab_size: 30,
+  name: '',
+  from: '',
+  vocabulary: 'tokenizer.json',
+  added_tokens: '',
+  is_of_class: false,
+  pads_left: false,
+  is_bpe: false,
+  roles: '',
+  extra: '',
+};
 const kEntry = { model: 'org/m', file: 'a.json', size: 5, etag: '"1"', pieces: ['e'.repeat(64)], accepted: true };
 
 /** A store that has one file and its entry. */
@@ -173,7 +186,7 @@ export const plain: Target[] = [
   {
     name: 'tokenizer_config',
     seeds: [from('bert-tiny/model', 'tokenizer_config.json'), from('decoders/llama', 'tokenizer_config.json')],
-    read: (files) => specialTokens(readTokenizerConfig([...files]), () => true),
+    read: (files) => specialTokens(readTokenizerConfig([...files], kFacts), () => true),
   },
   {
     name: 'cache entry',
@@ -206,7 +219,7 @@ export const plain: Target[] = [
     ],
     read: (files) => {
       const source = sourceOf(files);
-      return openRetrieval(source, silent(source), signal);
+      return openRetrieval(source, silent(source), signal, true);
     },
   },
   {
