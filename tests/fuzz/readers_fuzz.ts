@@ -8,7 +8,10 @@ import { plain } from './readers/plain.js';
 import type { Target } from './readers/target.js';
 import { Watch } from './readers/watch.js';
 
-/** What one file of at most a few hundred kB may take. Time is that of the processor: other programs may keep it busy. */
+/**
+ * What a file may take for each MB that it has begun; repeated parts make some of 16 MB. Time is that of the processor: other programs may keep it busy. A file that
+ * takes more is read once more, as the collection of garbage that others have left counts, too.
+ */
 const kMostCpuMs = 3000;
 const kMostBytes = 400 << 20;
 const kPatienceMs = 120_000;
@@ -22,8 +25,8 @@ function fault(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Reads files. Gives what is wrong with the end of it. */
-async function outcome(target: Target, files: Files): Promise<{ wrong?: string | undefined; isValid: boolean }> {
+/** Reads files. Gives what is wrong with the end of it, and whether that is what it took. */
+async function outcome(target: Target, files: Files): Promise<{ wrong?: string | undefined; isValid: boolean; tookMuch: boolean }> {
   const bytesOf = ({ heapUsed, external, arrayBuffers }: NodeJS.MemoryUsage) => heapUsed + Math.max(external, arrayBuffers);
   const before = bytesOf(process.memoryUsage());
   const { user, system } = process.cpuUsage();
@@ -38,9 +41,12 @@ async function outcome(target: Target, files: Files): Promise<{ wrong?: string |
   const used = process.cpuUsage();
   const ms = (used.user - user + used.system - system) / 1000;
   const grown = bytesOf(process.memoryUsage()) - before;
-  if (ms > kMostCpuMs) wrong ??= `${ms.toFixed(0)} ms of the processor`;
-  if (grown > kMostBytes) wrong ??= `${grown} bytes of memory`;
-  return { wrong, isValid };
+  const parts = Math.ceil([...files.values()].reduce((sum, { length }) => sum + length, 1) / 1e6);
+  const [isSlow, isLarge] = [ms > parts * kMostCpuMs, grown > parts * kMostBytes];
+  const tookMuch = wrong === undefined && (isSlow || isLarge);
+  if (isSlow) wrong ??= `${ms.toFixed(0)} ms of the processor`;
+  if (isLarge) wrong ??= `${grown} bytes of memory`;
+  return { wrong, isValid, tookMuch };
 }
 
 function keep(name: string, round: string, files: Files): string {
@@ -70,7 +76,8 @@ export async function fuzz(
     const files = random.pick(target.seeds);
     const input = target.damage ? await target.damage(files, random) : damaged(files, random, target.only);
     watch.begins(`${target.name}, seed ${seed}, round ${rounds}`);
-    const { wrong, isValid } = await outcome(target, input);
+    const first = await outcome(target, input);
+    const { wrong, isValid } = first.tookMuch ? await outcome(target, input) : first;
     valid += Number(isValid);
     if (wrong === undefined) continue;
     const text = `${target.name}, seed ${seed}, round ${rounds}: ${wrong}\nkept in ${keep(target.name, `${seed}-${rounds}`, input)}`;
