@@ -212,7 +212,7 @@ class Trainer {
   void add_bias_tensors(std::vector<NamedTensor>& out) const;
   Result<void> prepare_layers();
   void prepare_embeddings(std::size_t stack);
-  // Of a plan, with their gradients.
+  // Adds weights of a plan, with their gradients, to parameters_.
   void add_weights(const Transformer& stack, std::span<const Weight> values, std::span<const Weight> gradients);
   void add_linear(const Linear& value, const Linear& gradient, std::int64_t first_unbiased = 0, std::int64_t unbiased = 0);
   void add_experts(const Experts& value, const Experts& gradient);

@@ -106,7 +106,7 @@ interface Guided {
   rows: Row[];
 }
 
-/** Of the prompts of one run. */
+/** The constraints of the prompts of one run: follows each text, and tells the engine before a step which tokens may come. */
 export class Guide {
   private readonly guided: (Guided | undefined)[];
   private hasBegun = false;

@@ -69,7 +69,7 @@ TEST(Masks, ForcedBytesAreTakenUpToAChoice) {
   EXPECT_EQ(own.masks().fitting(start, forced, std::vector<std::int32_t>{'{', 256, ':', '"'}), 4u);
   EXPECT_EQ(own.masks().fitting(start, forced, std::vector<std::int32_t>{'{', 'x'}), 1u);
   EXPECT_EQ(own.masks().fitting(start, forced, std::vector<std::int32_t>{}), 0u);
-  // Of "the", the letters th are forced, and a token goes beyond them.
+  // The letters th of "the" are forced, and a token goes beyond them.
   Constrained word = regex("x(the|thing)");
   EXPECT_EQ(word.grammar().forced(word.grammar().start(), 100), "xth");
   EXPECT_EQ(word.masks().fitting(word.grammar().start(), "xth", std::vector<std::int32_t>{'x', 't', 'h'}), 1u);
