@@ -8,14 +8,12 @@
 #include <vector>
 
 #include "constraints/code_points.h"
+#include "constraints/text_cursor.h"
 #include "core/json.h"
 #include "core/utf.h"
 
 namespace wattn {
 namespace {
-
-constexpr std::int32_t kMostRepeats = 100'000;
-constexpr int kMostDepth = 200;
 
 struct Term {
   enum Kind { kSet, kRule, kAll, kAny, kRepeat } kind;
@@ -24,9 +22,9 @@ struct Term {
   std::vector<Term> terms{};
 };
 
-class GbnfReader {
+class GbnfReader : private TextCursor {
  public:
-  GbnfReader(Grammar& grammar, std::string_view text) : grammar_(grammar), text_(text) {}
+  GbnfReader(Grammar& grammar, std::string_view text) : TextCursor(text), grammar_(grammar) {}
 
   Result<void> read() {
     skip(true);
@@ -47,19 +45,15 @@ class GbnfReader {
   }
 
  private:
-  void fail(const std::string& what) {
+  void expected(std::string_view what) override {
     if (error_) return;
     const auto before = text_.substr(0, std::min(at_, text_.size()));
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
     const auto found = at_ < text_.size() ? shown_text(text_.substr(at_, 12)) : std::string("the end");
-    error_ = input_error("grammar, line " + std::to_string(line) + ": expected " + what + ", found " + found);
+    error_ = input_error("grammar, line " + std::to_string(line) + ": expected " + std::string(what) + ", found " + found);
   }
-  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-  bool take(std::string_view expected) {
-    if (!text_.substr(at_).starts_with(expected)) return false;
-    at_ += expected.size();
-    return true;
-  }
+  void too_many_repeats() override { expected("a count of at most " + std::to_string(kMostRepeats)); }
+  void skip_spaces() override { skip(false); }
   // Spaces and comments; line ends where a rule goes on after them.
   void skip(bool lines) {
     while (at_ < text_.size()) {
@@ -86,24 +80,24 @@ class GbnfReader {
   std::string name() {
     const std::size_t begin = at_;
     while (is_name(peek())) ++at_;
-    if (at_ == begin) fail("a rule's name");
+    if (at_ == begin) expected("a rule's name");
     return std::string(text_.substr(begin, at_ - begin));
   }
   void read_rule() {
     const std::string own = name();
     skip(false);
-    if (!error_ && !take("::=")) fail("'::=' after '" + own + "'");
+    if (!error_ && !take("::=")) expected("'::=' after '" + own + "'");
     if (error_) return;
     skip(true);
     const auto number = static_cast<std::size_t>(rule_number(own));
     Term term = any_of(0, false);
     bodies_[number] = std::move(term);
-    if (!error_ && at_ < text_.size() && peek() != '\n' && peek() != '\r') fail("a rule's end");
+    if (!error_ && at_ < text_.size() && peek() != '\n' && peek() != '\r') expected("a rule's end");
     skip(true);
   }
   Term any_of(int depth, bool nested) {
     Term out{Term::kAny};
-    if (depth > kMostDepth) fail("fewer groups inside each other");
+    if (depth > kMostDepth) expected("fewer groups inside each other");
     do {
       skip(true);
       out.terms.push_back(sequence(depth, nested));
@@ -116,7 +110,7 @@ class GbnfReader {
       skip(nested);
       const char c = peek();
       if (c == '\n' || c == '\r' || c == '|' || c == ')' || c == '\0') break;
-      Term each = item(depth, nested);
+      Term each = item(depth);
       if (error_) break;
       for (;;) {
         skip(nested);
@@ -128,48 +122,21 @@ class GbnfReader {
   }
   // A text's last character alone is repeated in no GBNF: quantifiers are of the whole literal.
   bool repeat(Term& each) {
-    std::int32_t min = 0, max = Grammar::kNoLimit;
-    if (take("*")) {
-    } else if (take("+")) {
-      min = 1;
-    } else if (take("?")) {
-      max = 1;
-    } else if (take("{")) {
-      skip(false);
-      min = number();
-      skip(false);
-      max = min;
-      if (take(",")) {
-        skip(false);
-        max = peek() == '}' ? Grammar::kNoLimit : number();
-        skip(false);
-      }
-      if (!take("}")) fail("'}'");
-      if (max != Grammar::kNoLimit && max < min) fail("a range in order");
-    } else {
-      return false;
-    }
+    const auto found = repeats();
+    if (!found) return false;
     Term out{Term::kRepeat};
-    out.min = min;
-    out.max = max;
+    out.min = found->min;
+    out.max = found->max;
     out.terms.push_back(std::move(each));
     each = std::move(out);
     return !error_;
   }
-  std::int32_t number() {
-    std::int32_t out = 0;
-    if (peek() < '0' || peek() > '9') fail("a number");
-    while (peek() >= '0' && peek() <= '9' && out <= kMostRepeats) out = 10 * out + (text_[at_++] - '0');
-    if (out > kMostRepeats) fail("a count of at most " + std::to_string(kMostRepeats));
-    return out;
-  }
-  Term item(int depth, bool nested) {
-    (void)nested;
+  Term item(int depth) {
     Term out{Term::kAll};
     if (take("\"")) {
       while (!error_ && peek() != '"') {
         if (at_ >= text_.size() || peek() == '\n')
-          fail("'\"'");
+          expected("'\"'");
         else {
           const char32_t c = character();
           out.terms.push_back({Term::kSet, CodePoints(c, c)});
@@ -183,7 +150,7 @@ class GbnfReader {
       out.kind = Term::kSet;
       while (!error_ && peek() != ']') {
         if (at_ >= text_.size() || peek() == '\n') {
-          fail("']'");
+          expected("']'");
           break;
         }
         const char32_t first = character();
@@ -191,7 +158,7 @@ class GbnfReader {
         if (peek() == '-' && at_ + 1 < text_.size() && text_[at_ + 1] != ']') {
           ++at_;
           last = character();
-          if (last < first) fail("a range in order");
+          if (last < first) expected("a range in order");
         }
         out.set.add(first, last);
       }
@@ -202,7 +169,7 @@ class GbnfReader {
     if (take(".")) return {Term::kSet, CodePoints::all()};
     if (take("(")) {
       out = any_of(depth + 1, true);
-      if (!take(")")) fail("')'");
+      if (!take(")")) expected("')'");
       return out;
     }
     if (peek() == '<' || peek() == '!') {
@@ -238,7 +205,7 @@ class GbnfReader {
         return static_cast<unsigned char>(c);
       default:
         --at_;
-        fail("an escape of GBNF");
+        expected("an escape of GBNF");
         return 0;
     }
   }
@@ -247,13 +214,13 @@ class GbnfReader {
     while (digits-- > 0) {
       const int digit = hex_digit(static_cast<unsigned char>(peek()));
       if (digit < 0) {
-        fail("a hexadecimal digit");
+        expected("a hexadecimal digit");
         return 0;
       }
       ++at_;
       out = 16 * out + static_cast<char32_t>(digit);
     }
-    if (out > 0x10FFFF) fail("a code point");
+    if (out > 0x10FFFF) expected("a code point");
     return out;
   }
 
@@ -302,8 +269,6 @@ class GbnfReader {
   }
 
   Grammar& grammar_;
-  std::string_view text_;
-  std::size_t at_ = 0;
   std::optional<Error> error_;
   std::map<std::string, std::int32_t> rules_;
   std::vector<std::string> names_;

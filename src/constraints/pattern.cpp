@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "constraints/text_cursor.h"
 #include "core/json.h"
 #include "core/utf.h"
 
@@ -19,12 +20,9 @@ struct Part {
   std::int32_t min = 0, max = 0;
 };
 
-constexpr std::int32_t kMostRepeats = 100'000;
-constexpr int kMostDepth = 200;
-
-class PatternParser {
+class PatternParser : private TextCursor {
  public:
-  explicit PatternParser(std::string_view text) : text_(text) {}
+  explicit PatternParser(std::string_view text) : TextCursor(text) {}
 
   Result<Part> parse() {
     Part out = any_of(0);
@@ -35,12 +33,6 @@ class PatternParser {
 
  private:
   bool ended() const { return at_ >= text_.size() || error_; }
-  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-  bool take(std::string_view expected) {
-    if (!text_.substr(at_).starts_with(expected)) return false;
-    at_ += expected.size();
-    return true;
-  }
   char32_t next() {
     if (at_ >= text_.size()) {
       fail("unexpected end");
@@ -48,6 +40,8 @@ class PatternParser {
     }
     return next_code_point(text_, at_);
   }
+  void expected(std::string_view what) override { fail("expected " + std::string(what)); }
+  void too_many_repeats() override { refuse("a count above " + std::to_string(kMostRepeats)); }
   void fail(std::string_view what) {
     if (!error_) error_ = input_error("pattern " + shown_text(text_) + ": " + std::string(what) + " at " + std::to_string(at_));
   }
@@ -74,35 +68,16 @@ class PatternParser {
   }
   // Wraps a part in the quantifier after it. Laziness changes which part of a text is matched, never whether one is.
   bool repeat(Part& each) {
-    std::int32_t min = 0, max = Regexes::kNoLimit;
-    if (take("*")) {
-    } else if (take("+")) {
-      min = 1;
-    } else if (take("?")) {
-      max = 1;
-    } else if (take("{")) {
-      min = number();
-      max = take(",") ? (peek() == '}' ? Regexes::kNoLimit : number()) : min;
-      if (!take("}")) fail("expected '}'");
-      if (max != Regexes::kNoLimit && max < min) fail("a range out of order");
-    } else {
-      return false;
-    }
+    const auto found = repeats();
+    if (!found) return false;
     take("?");
     if (each.kind >= Part::kBegin || each.kind == Part::kRepeat) fail("nothing to repeat");
     Part inner = std::move(each);
     each = Part{Part::kRepeat};
-    each.min = min;
-    each.max = max;
+    each.min = found->min;
+    each.max = found->max;
     each.parts.push_back(std::move(inner));
     return true;
-  }
-  std::int32_t number() {
-    std::int32_t out = 0;
-    if (peek() < '0' || peek() > '9') fail("expected a number");
-    while (peek() >= '0' && peek() <= '9' && out <= kMostRepeats) out = 10 * out + (text_[at_++] - '0');
-    if (out > kMostRepeats) refuse("a count above " + std::to_string(kMostRepeats));
-    return out;
   }
   Part atom(int depth) {
     if (take("(?:")) return group(any_of(depth + 1));
@@ -280,8 +255,6 @@ class PatternParser {
     return escaped();
   }
 
-  std::string_view text_;
-  std::size_t at_ = 0;
   std::optional<Error> error_;
 };
 

@@ -10,6 +10,7 @@ export const kTests = {
   core: ['core', 'io', 'tokenizer', 'models', 'tasks'],
   io: ['io', 'models', 'engine', 'tasks'],
   tokenizer: ['tokenizer', 'engine', 'tasks'],
+  constraints: ['constraints'],
   kernels: ['kernels', 'ops', 'nn', 'tasks'],
   search: ['search'],
   plan: ['plan', 'models', 'pass', 'tasks'],
