@@ -35,3 +35,15 @@ describe('HACKING.md', () => {
     expect(contents).toEqual(chapters.map((title) => [title, anchorOf(title)]));
   });
 });
+
+it('npm run mutate reaches every room of src and of web, by tests that are there', async () => {
+  const rooms = (folder: string) => readdirSync(join(root, folder), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const testsOf = async (side: string) =>
+    (await import(join(root, `tools/lib/mutate_${side}.mjs`))).kTests as Record<string, string[]>;
+  const native = await testsOf('native');
+  const web = await testsOf('web');
+  expect(Object.keys(native).sort()).toEqual(rooms('src').map(({ name }) => name));
+  expect(Object.keys(web).sort()).toEqual(rooms('web').map(({ name }) => `web/${name}`));
+  const tests = Object.values(web).flat();
+  expect(tests.filter((name) => !existsSync(join(root, `tests/web/${name}.test.ts`)))).toEqual([]);
+});

@@ -9,24 +9,24 @@ import { capture, root } from './shell.mjs';
 /** Room: the Jest files that could notice a change of it, the likeliest first. */
 export const kTests = {
   'web/core': ['options', 'tensor', 'tensor_methods', 'tensor_functions', 'numbers', 'bad_input', 'errors', 'chat', 'faults', 'one_state'],
-  'web/source': ['sources', 'cache', 'retries', 'refused_files', 'torch_file', 'torch_models', 'tiktoken', 'access', 'inside', 'any_model', 'hub_settings', 'hub_gguf', 'adapters', 'pattern', 'sha256', 'gguf_families', 'saved_files', 'readers', 'quantized'],
+  'web/source': ['sources', 'cache', 'retries', 'refused_files', 'torch_file', 'torch_models', 'tiktoken', 'access', 'inside', 'any_model', 'hub_settings', 'hub_gguf', 'adapters', 'pattern', 'sha256', 'gguf_families', 'saved_files', 'readers', 'quantized', 'copies', 'prefer_packed'],
   'web/host': ['wasm', 'threads', 'workers', 'memory', 'text_calls', 'model_calls', 'embed', 'nn', 'vector_rows', 'entries'],
   'web/tokenizer': ['tokenizer', 'tokenizer_helpers', 'tokenizer_saving', 'tokenizer_vocabulary', 'vocabularies', 'encodings', 'pieces', 'chat'],
   'web/engine': ['embed', 'model', 'workers', 'threads', 'any_model', 'default_model', 'adapters', 'heads', 'options', 'memory'],
   'web/nn': ['nn', 'autograd', 'own_loss', 'half', 'word2vec'],
   'web/vectors': ['similarity', 'clusters', 'classifier', 'own_vectors', 'embeddings', 'word2vec', 'static'],
-  'web/generation': ['generate', 'model_generate', 'text2text', 'chat'],
+  'web/generation': ['generate', 'model_generate', 'text2text', 'chat', 'structured'],
   'web/tasks': ['tasks', 'heads', 'embed', 'late_interaction', 'sparse_encoding', 'zero_shot_ner', 'text2text', 'generate', 'any_model'],
   'web/automodel': ['model', 'model_generate', 'glass_box', 'glass_box_decoders'],
   'web/evaluate': ['evaluate'],
   'web/redact': ['redact'],
   'web/distill': ['distill'],
-  'web/pack': ['pack', 'pack_llama', 'pack_native', 'pack_smaller', 'gguf_families'],
+  'web/pack': ['pack', 'pack_llama', 'pack_native', 'pack_smaller', 'gguf_families', 'pack_hub'],
   'web/search': ['search', 'filters', 'search_damage', 'search_faults', 'search_crash', 'vector_rows', 'search_quality'],
   'web/train': ['trainer', 'training', 'own_loss', 'config_text', 'saved_files', 'trainer_faults'],
   'web/serve': ['serve', 'serve_limits', 'serve_attacks', 'mcp'],
-  'web/cli': ['cli', 'cli_tasks', 'cli_output', 'cli_search', 'cli_train'],
-  'web/entries': ['entries', 'one_state'],
+  'web/cli': ['cli', 'cli_tasks', 'cli_output', 'cli_search', 'cli_train', 'messages'],
+  'web/entries': ['entries', 'one_state', 'react'],
 }; // prettier-ignore
 
 const tree = join(root, 'build/mutants/web');
