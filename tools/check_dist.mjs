@@ -12,7 +12,7 @@ const kImports = {
   pipeline: { from: 'index.js', budget: 40_000 },
   nn: { from: 'nn_entry.js', budget: 32_000 },
   Word2Vec: { from: 'nn_entry.js', budget: 32_000 },
-  wattn: { from: 'ai_sdk_entry.js', budget: 42_000 },
+  wattn: { from: 'ai_sdk_entry.js', budget: 42_500 },
   WattnEmbeddings: { from: 'langchain_entry.js', budget: 40_700 },
   WattnEmbedding: { from: 'llamaindex_entry.js', budget: 41_000 },
 };

@@ -308,6 +308,23 @@ describe('a model that writes', () => {
     }
   });
 
+  it('constrains answers by response_format, as the library does', async () => {
+    const response_format = { type: 'regex' as const, regex: '(the|boat)( [a-z]{1,9}){3,4}' }; // the tiny model has no braces
+    const [wanted] = await generate(messages, { max_new_tokens: 60, do_sample: false, return_full_text: false, response_format });
+    const body = { response_format, max_tokens: 60, temperature: 0 };
+    const { json } = await chat(body);
+    expect(json.choices[0]).toMatchObject({ message: { content: wanted!.generated_text }, finish_reason: 'stop' });
+    expect(json.choices[0].message.content).toMatch(/^(the|boat)( [a-z]{1,9}){3,4}$/);
+    const streamed = events((await chat({ ...body, stream: true })).text).slice(0, -1);
+    expect(streamed.map(({ choices }) => choices[0].delta.content ?? '').join('')).toBe(wanted!.generated_text);
+    // What the length ends is an answer here, with all its tokens.
+    const half = (await chat({ ...body, max_tokens: 3 })).json;
+    expect(half).toMatchObject({ choices: [{ finish_reason: 'length' }], usage: { completion_tokens: 3, prompt_tokens: json.usage.prompt_tokens } }); // prettier-ignore
+    expect(wanted!.generated_text.startsWith(half.choices[0].message.content)).toBe(true);
+    const all = events((await chat({ ...body, max_tokens: 3, stream: true })).text);
+    expect(all.at(-2)).toMatchObject({ choices: [{ finish_reason: 'length' }] });
+  });
+
   it('takes messages in OpenAI\u2019s forms, and what asks for nothing', async () => {
     const plain = (await chat({ max_tokens: 5 })).json.choices[0].message.content;
     const parts = [
@@ -338,9 +355,14 @@ describe('a model that writes', () => {
   });
 
   it('refuses by name what would be ignored', async () => {
-    const schema = { type: 'json_schema', json_schema: { name: 'a', schema: {} } };
+    const format = (schema: object) => ({ response_format: { type: 'json_schema', json_schema: { name: 'a', schema } } });
     for (const [body, message] of [
-      [{ response_format: schema }, /^response_format: not supported here, found \{"type":"json_schema"/],
+      [format({ uniqueItems: true }), /^response_format: schema, '#': keyword 'uniqueItems' is not supported/],
+      [format({ type: 'nothing' }), /^response_format: schema, '#\/type'|keyword 'type'/],
+      [
+        { response_format: { type: 'xml' } },
+        /option 'response_format': expected an object with type 'json_schema', .*, found 'xml'/,
+      ],
       [{ tools: [{ type: 'function', function: { name: 'a' } }] }, /^tools: not supported here/],
       [{ tool_choice: 'required' }, /^tool_choice: not supported/],
       [{ logprobs: true }, /^logprobs: not supported/],

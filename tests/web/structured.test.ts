@@ -153,7 +153,8 @@ describe.each<Spelling>(['byte-level', 'SentencePiece', 'WordPiece'])('response_
     );
     expect(error).toBeInstanceOf(IncompleteError);
     expect((error as IncompleteError).text).toMatch(/^\{"/);
-    expect((error as IncompleteError).prompt).toBe(0);
+    expect(error).toMatchObject({ prompt: 0, prompt_tokens: generate.tokenizer('a').input_ids.dims[1] });
+    expect((error as IncompleteError).tokens).toHaveLength(3);
   });
 });
 

@@ -182,13 +182,23 @@ export class NetworkError extends WattnError {
 export class IncompleteError extends WattnError {
   /** What was written. */
   readonly text: string;
+  /** Its tokens. */
+  readonly tokens: number[];
+  /** How many tokens its prompt has. */
+  readonly prompt_tokens: number;
   /** The index of the prompt. */
   readonly prompt: number;
 
-  constructor(message: string, text: string, prompt: number, options?: { cause?: unknown }) {
+  constructor(
+    message: string,
+    written: { text: string; tokens: number[]; prompt_tokens: number; prompt: number },
+    options?: { cause?: unknown },
+  ) {
     super(message, options);
-    this.text = text;
-    this.prompt = prompt;
+    this.text = written.text;
+    this.tokens = written.tokens;
+    this.prompt_tokens = written.prompt_tokens;
+    this.prompt = written.prompt;
   }
 
   static {

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { IncompleteError, UnsupportedError } from '../core/errors.js';
+import { UnsupportedError } from '../core/errors.js';
+import { readBeginning } from '../generation/answers.js';
 import type { EmbedOptions } from '../engine/types.js';
 import type { ModelSpecifier } from '../source/types.js';
 import type { FeatureExtractionPipeline } from '../tasks/embed_types.js';
@@ -237,21 +238,12 @@ function languageModel(model: Given<'text-generation'>, options?: AiGenerateOpti
     const pipe = await load(signal);
     const stream = pieces && { callback: (piece: string) => pieces.push(piece) };
     // JSON that the length ended is for the SDK to judge.
-    const cut = (error: unknown) => {
-      if (!(error instanceof IncompleteError)) throw error;
-      return [{ generated_text: error.text, finish_reason: 'length', prompt_tokens: undefined, tokens: undefined }] as const;
-    };
-    const [result] = await pipe(chat, { ...all, ...stream, return_full_text: false, signal }).catch(cut);
+    const [result] = await pipe(chat, { ...all, ...stream, return_full_text: false, signal }).catch(readBeginning);
     pieces?.end();
-    const {
-      generated_text,
-      finish_reason: raw,
-      prompt_tokens,
-      tokens,
-    } = result as Pick<GeneratedText, 'generated_text' | 'finish_reason'> & { prompt_tokens?: number; tokens?: number[] };
+    const { generated_text, finish_reason: raw, prompt_tokens, tokens } = result as GeneratedText;
     const finishReason: AiFinishReason = { unified: raw === 'length' ? 'length' : 'stop', raw };
     const text = generated_text.slice(0, endOf(generated_text, stops));
-    return { text, end: { finishReason, usage: usageOf(prompt_tokens, tokens?.length) } };
+    return { text, end: { finishReason, usage: usageOf(prompt_tokens, tokens.length) } };
   }
 
   return {

@@ -19,11 +19,17 @@ export function readAnswers(
     if (isCut) {
       throw new IncompleteError(
         `generate: prompt ${prompt}: expected a text that response_format allows, found only its beginning in ${one.tokens.length} tokens; raise max_new_tokens, or bound the format's lengths`,
-        one.generated_text,
-        prompt,
+        { text: one.generated_text, tokens: one.tokens, prompt_tokens: one.prompt_tokens, prompt },
       );
     }
     out.push(format?.isJson && answer !== undefined && one.finish_reason !== 'stop' ? { ...one, parsed: JSON.parse(answer) } : one);
   }
   return out;
+}
+
+/** The beginning of a text that its length ended, as a result, for protocols that have a reason for it. Other errors are thrown on. */
+export function readBeginning(error: unknown): GeneratedText[] {
+  if (!(error instanceof IncompleteError)) throw error;
+  const { text, tokens, prompt_tokens } = error;
+  return [{ generated_text: text, tokens, prompt_tokens, finish_reason: 'length' }];
 }

@@ -1,5 +1,6 @@
 // The model that a server serves, with what it can be asked for.
 import { sigmoid } from '../core/scores.js';
+import { readBeginning } from '../generation/answers.js';
 import { endOf, untilStop } from '../generation/stop_texts.js';
 import {
   AutoConfig,
@@ -148,7 +149,8 @@ const runChats =
     const stops = (options.stop_strings ?? []) as readonly string[];
     const pieces = onPiece && untilStop(stops, onPiece);
     const callback = pieces && ((piece: string) => pieces.push(piece));
-    const made = (await pipe(chat as ChatMessage[], set({ ...options, callback, signal, return_full_text: false }) as never)) as GeneratedText[]; // prettier-ignore
+    const all = set({ ...options, callback, signal, return_full_text: false });
+    const made = await (pipe(chat as ChatMessage[], all as never) as Promise<GeneratedText[]>).catch(readBeginning);
     pieces?.end();
     const result = made.map(({ generated_text, tokens, prompt_tokens, finish_reason }) => ({
       text: generated_text.slice(0, endOf(generated_text, stops)),

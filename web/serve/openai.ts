@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
-import type { ChatMessage, TextGenerationOptions } from '../entries/index.js';
+import type { ChatMessage, ResponseFormat, TextGenerationOptions } from '../entries/index.js';
 import { HttpError, wrongRequest } from './http_error.js';
 import type { Continued } from './models.js';
 import { checkWhole, jsonOf, readBody, readInputs, servedAs, tokensOf, type Route, type RouteSettings } from './routes.js';
@@ -73,6 +73,7 @@ interface ChatBody {
   seed?: number;
   n?: number;
   repetition_penalty?: number;
+  response_format?: ResponseFormat | null;
   chat_template_kwargs?: Record<string, unknown>;
 }
 
@@ -90,6 +91,7 @@ const kChatRules: Rules = {
   seed: 'index',
   n: 'count',
   repetition_penalty: 'number',
+  response_format: 'any',
   chat_template_kwargs: 'any',
 };
 
@@ -108,7 +110,6 @@ const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
 
 /** What wattn does not do: the values that ask for nothing of it. */
 const kRefused: Record<string, (value: any) => boolean> = {
-  response_format: (value) => value?.type === 'text',
   tools: isEmpty,
   tool_choice: (value) => value === 'none' || value === 'auto',
   functions: isEmpty,
@@ -185,6 +186,7 @@ function generateOptions(given: ChatBody): TextGenerationOptions {
     seed,
     num_return_sequences: n === 1 ? undefined : n,
     repetition_penalty,
+    response_format: given.response_format ?? undefined,
     chat_template_kwargs,
     continue_final_message: false,
   };
