@@ -35,6 +35,7 @@ TEST(Pattern, IsThatOfJavaScript) {
                                  {"\\u{1F600}|\\ud83d\\ude01|\\x41", {"😀", "😁", "A"}, {"a"}},
                                  {"^a$", {"a"}, {"aa"}},
                                  {"(a*)*b", {"b", "aab"}, {"a"}},
+                                 {"a\\nb|\\t|\\r\\f\\v", {"a\nb", "\t", "\r\f\v"}, {"anb", "a b", "t"}},
                                  {"\\w+\\s\\S", {"a_1 x"}, {"a1x"}}});
 }
 
@@ -52,6 +53,8 @@ TEST(Gbnf, FollowsLlamaCppsRules) {
          {"root ::= (\"x\" | \"y\"){2,3} # comment\n", {"xy", "yyy"}, {"x", "xxxx"}},
          {"root  ::= item (\", \" item)*\nitem ::= [^,\\n]+ |\n  \"\\x41\"\n", {"a", "a, b", "A"}, {"a,b", ""}},
          {"root ::= .", {"é"}, {"ab"}},
+         {"root ::= item{3}\nitem ::= \"(\" item? \")\"", {"()()()", "(())()()"}, {"()()", "()()()()", "((()"}},
+         {"root ::= item{ 2 , }\nitem ::= \"(\" item? \")\"", {"()()", "()()()()"}, {"()", ""}},
          {"root ::= \"a\"? b\nb ::= \"\\\"\" \"\\u00e9\"", {"\"é", "a\"é"}, {"a"}}});
 }
 
@@ -59,7 +62,11 @@ TEST(Gbnf, SaysWhereItIsWrong) {
   EXPECT_EQ(gbnf("root ::= a").error().message, "grammar: rule 'a' is used and not defined");
   EXPECT_EQ(gbnf("a ::= \"x\"").error().message, "grammar: expected a rule 'root'");
   EXPECT_NE(gbnf("root ::= \"a\"\nb = \"c\"").error().message.find("line 2"), std::string::npos);
+  EXPECT_EQ(gbnf("root ::= \"abc").error().message, "grammar, line 1: expected '\"', found the end");
+  EXPECT_EQ(gbnf("root ::= [abc").error().message, "grammar, line 1: expected ']', found the end");
+  EXPECT_EQ(gbnf("root ::= \"a\"{2").error().message, "grammar, line 1: expected '}', found the end");
   EXPECT_EQ(gbnf("root ::= root \"a\" | \"b\"").error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(gbnf("root ::= n* root \"a\" | \"b\"\nn ::= \"(\" n? \")\"").error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(gbnf("root ::= \"a\" root").error().code, ErrorCode::kInput);  // without an end
 }
 
@@ -133,6 +140,29 @@ TEST(JsonSchema, CombinesExactly) {
        {R"({"$ref":"#/$defs/n","$defs":{"n":{"anyOf":[{"type":"null"},{"type":"array","items":{"$ref":"#/$defs/n"}}]}}})",
         {"null", "[[],[null]]"},
         {"1", "[1]"}}});
+}
+
+TEST(JsonSchema, FindsWhatReferencesName) {
+  check(ConstraintKind::kJsonSchema,
+        {{R"({"$ref":"#/$defs/a%25b","$defs":{"a%b":{"type":"null"}}})", {"null"}, {"1"}},
+         {R"({"$ref":"#/$defs/%C3%A9%2","$defs":{"é%2":{"type":"null"}}})", {"null"}, {"1"}},
+         {R"({"$ref":"#/$defs/a~1b~0","$defs":{"a/b~":{"type":"null"}}})", {"null"}, {"1"}},
+         {R"({"$id":"http://e.org/a/root.json#","$ref":"item.json","$defs":{"x":{"$id":"item.json","type":"null"}}})",
+          {"null"},
+          {"1"}},
+         {R"({"$id":"http://e.org/a/root.json","$ref":"http://e.org/a/root.json#y","$defs":{"x":{"$anchor":"y","type":"null"}}})",
+          {"null"},
+          {"1"}},
+         {R"({"$ref":"#x","definitions":{"x":{"$id":"#x","type":"null"}}})", {"null"}, {"1"}}});
+}
+
+// A key that leaves no room for a required one never begins.
+TEST(JsonSchema, LeavesRoomForWhatIsRequired) {
+  Constrained own = schema(R"({"type":"object","properties":{"a":true,"b":true},"required":["a"],"maxProperties":1})");
+  EXPECT_TRUE(own.accepts("{\"a\":1}"));
+  EXPECT_FALSE(own.begins("{\"b\""));
+  EXPECT_FALSE(own.begins("{\"a\":1,"));
+  EXPECT_FALSE(own.begins("{\"c\""));
 }
 
 TEST(JsonSchema, RefusesByKeyword) {
