@@ -26,17 +26,22 @@ void check(ConstraintKind kind, const std::vector<Case>& cases) {
 }
 
 TEST(Pattern, IsThatOfJavaScript) {
-  check(ConstraintKind::kRegex, {{"[a-c]{2,3}\\d", {"ab1", "abc9"}, {"a1", "abcd1", "ab", "ab12"}},
-                                 {"(?!foo)[a-z]+", {"fo", "x", "barfoo"}, {"foo", "foox"}},
-                                 {"(?=.{3}$)[a-z]*", {"abc"}, {"ab", "abcd"}},
-                                 {"a|b(c|d)?|", {"", "a", "b", "bd"}, {"ac", "bcd"}},
-                                 {"[^a-z\\d]", {"é", "-", "\n"}, {"a", "5", ""}},
-                                 {".", {"é", "😀"}, {"\n", "\r", ""}},
-                                 {"\\u{1F600}|\\ud83d\\ude01|\\x41", {"😀", "😁", "A"}, {"a"}},
-                                 {"^a$", {"a"}, {"aa"}},
-                                 {"(a*)*b", {"b", "aab"}, {"a"}},
-                                 {"a\\nb|\\t|\\r\\f\\v", {"a\nb", "\t", "\r\f\v"}, {"anb", "a b", "t"}},
-                                 {"\\w+\\s\\S", {"a_1 x"}, {"a1x"}}});
+  check(ConstraintKind::kRegex,
+        {{"[a-c]{2,3}\\d", {"ab1", "abc9"}, {"a1", "abcd1", "ab", "ab12"}},
+         {"(?!foo)[a-z]+", {"fo", "x", "barfoo"}, {"foo", "foox"}},
+         {"(?=.{3}$)[a-z]*", {"abc"}, {"ab", "abcd"}},
+         {"a|b(c|d)?|", {"", "a", "b", "bd"}, {"ac", "bcd"}},
+         {"[^a-z\\d]", {"é", "-", "\n"}, {"a", "5", ""}},
+         {".", {"é", "😀"}, {"\n", "\r", ""}},
+         {"\\u{1F600}|\\ud83d\\ude01|\\x41", {"😀", "😁", "A"}, {"a"}},
+         {"^a$", {"a"}, {"aa"}},
+         {"(a*)*b", {"b", "aab"}, {"a"}},
+         {"a\\nb|\\t|\\r\\f\\v", {"a\nb", "\t", "\r\f\v"}, {"anb", "a b", "t"}},
+         {"[a-]|[x-y-]", {"a", "-", "x", "y"}, {"b", "z"}},
+         {"[\\u0100-\\u07fe]", {"\u0100", "\u07FE"}, {"\u00FF", "\u07FF", "\u0800"}},
+         {"[\\u0801-\\uabcd]", {"\u0801", "\u0FFF", "\uABCD"}, {"\u0800", "\uABCE"}},
+         {"[\\u{10001}-\\u{43210}]", {"\U00010001", "\U0002FFFF", "\U00043210"}, {"\uFFFF", "\U00010000", "\U00043211"}},
+         {"\\w+\\s\\S", {"a_1 x"}, {"a1x"}}});
 }
 
 TEST(Pattern, SaysWhatIsNotSupported) {
@@ -53,6 +58,7 @@ TEST(Gbnf, FollowsLlamaCppsRules) {
          {"root ::= (\"x\" | \"y\"){2,3} # comment\n", {"xy", "yyy"}, {"x", "xxxx"}},
          {"root  ::= item (\", \" item)*\nitem ::= [^,\\n]+ |\n  \"\\x41\"\n", {"a", "a, b", "A"}, {"a,b", ""}},
          {"root ::= .", {"é"}, {"ab"}},
+         {"root ::= \"a\" | bad{2}\nbad ::= \"y\" bad", {"a"}, {"y", "yy"}},
          {"root ::= item{3}\nitem ::= \"(\" item? \")\"", {"()()()", "(())()()"}, {"()()", "()()()()", "((()"}},
          {"root ::= item{ 2 , }\nitem ::= \"(\" item? \")\"", {"()()", "()()()()"}, {"()", ""}},
          {"root ::= \"a\"? b\nb ::= \"\\\"\" \"\\u00e9\"", {"\"é", "a\"é"}, {"a"}}});
@@ -81,6 +87,8 @@ TEST(JsonSchema, ScalarsAreExact) {
           {"\"a\"", "\"abcd\"", "\"a\nb\""}},
          {R"({"type":"string","pattern":"^a.*z$"})", {"\"az\"", "\"a\\\"z\""}, {"\"za\"", "\"az1\""}},
          {R"({"type":"string","pattern":"b"})", {"\"abc\""}, {"\"ac\""}},
+         {R"({"type":"string","pattern":"^\\u0000\\n$"})", {"\"\\u0000\\n\""}, {"\"\\u0001\\n\""}},
+         {R"({"type":["string","null"]})", {"\"a\"", "null"}, {"1", "[]"}},
          {R"({"enum":["a",1,null,true,[1,{"b":2}]]})",
           {"\"a\"", "1", "null", "true", "[1,{\"b\":2}]"},
           {"\"b\"", "2", "false", "[1]"}},
@@ -124,6 +132,9 @@ TEST(JsonSchema, ArraysCountAndContain) {
       ConstraintKind::kJsonSchema,
       {{R"({"type":"array","items":{"type":"integer"},"minItems":1,"maxItems":2})", {"[1]", "[1,2]"}, {"[]", "[1,2,3]", "[\"a\"]"}},
        {R"({"type":"array","prefixItems":[{"const":1},{"const":2}],"items":false})", {"[]", "[1]", "[1,2]"}, {"[2]", "[1,2,3]"}},
+       {R"({"type":"array","prefixItems":[{"const":1},{"const":2},{"const":3}],"items":{"const":9},"minItems":2,"maxItems":5})",
+        {"[1,2]", "[1,2,3]", "[1,2,3,9]", "[1,2,3,9,9]"},
+        {"[1]", "[1,2,9]", "[1,2,3,3]", "[1,2,3,9,9,9]", "[2,2]"}},
        {R"({"type":"array","items":{"type":"integer"},"contains":{"const":5}})", {"[5]", "[1,5]", "[5,5,1]"}, {"[]", "[1]"}},
        {R"({"type":"array","contains":{"const":5},"maxContains":1})", {"[5]", "[1,5,2]"}, {"[5,5]", "[]"}}});
 }
