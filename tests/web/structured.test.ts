@@ -165,6 +165,19 @@ describe('response_format', () => {
   });
   afterAll(() => generate.dispose());
 
+  it('has room for more formats than it keeps, in a batch and in calls at the same time', async () => {
+    const formatOf = (i: number): ResponseFormat => ({ type: 'choice', choice: [`a${i}`, `b${i}`] });
+    const numbers = Array.from({ length: 40 }, (_, i) => i);
+    const options = { ...kOptions, max_new_tokens: 20 };
+    const all = await generate(
+      numbers.map(() => 'a'),
+      { ...options, response_format: numbers.map(formatOf) },
+    );
+    all.forEach(([one], i) => expect(one!.generated_text).toMatch(new RegExp(`^[ab]${i}$`)));
+    const calls = numbers.map((i) => generate('a', { ...options, response_format: formatOf(100 + i) }));
+    (await Promise.all(calls)).forEach(([one], i) => expect(one!.generated_text).toMatch(new RegExp(`^[ab]${100 + i}$`)));
+  });
+
   it('streams the text that it returns', async () => {
     const response_format: ResponseFormat = { type: 'json_schema', json_schema: kPerson };
     let text = '';

@@ -8,16 +8,22 @@ import type { PlainFormat, PlainFormats } from './response_format.js';
 import { tokenBytes } from './token_bytes.js';
 
 const kMostForced = 48; // bytes that are encoded at once
-const kMostConstraints = 16;
+const kMostConstraints = 16; // that no generation uses
 const kSpaces = 1;
 const kLeadingSpace = 2;
 const kInOrder = 4;
+
+/** A compiled format, and how many generations use it. */
+interface Compiled {
+  readonly constraint: number;
+  users: number;
+}
 
 /** The constraints of one engine's tokenizer, with the states and masks that were reached. */
 class Constraints {
   readonly seam: ConstraintsSeam;
   private readonly memory: WebAssembly.Memory;
-  private readonly kept = new Map<string, number>(); // those used last come last
+  private readonly kept = new Map<string, Compiled>(); // those used last come last
 
   constructor(
     instance: Instance<ConstraintsSeam>,
@@ -55,25 +61,32 @@ class Constraints {
     const at = this.seam.mask(constraint, state) >>> 0;
     return new Int32Array(this.memory.buffer, at, Math.ceil(this.tokens / 32)).slice();
   }
-  compile({ kind, text, after, spaces, inOrder }: PlainFormat, leadingSpace: boolean): number {
+  /** A format for a generation, which gives it back. */
+  take({ kind, text, after, spaces, inOrder }: PlainFormat, leadingSpace: boolean): Compiled {
     const flags = (spaces ? kSpaces : 0) | (leadingSpace ? kLeadingSpace : 0) | (inOrder ? kInOrder : 0);
     const key = `${kind} ${flags} ${after.length} ${after}${text}`;
     let found = this.kept.get(key);
-    this.kept.delete(key);
-    if (found === undefined) {
+    if (!found) {
       const encoder = new TextEncoder();
       const [own, mark] = [encoder.encode(text), encoder.encode(after)];
       this.write(new Uint8Array([...own, ...mark]));
-      found = this.seam.compile(kind, own.length, mark.length, flags);
-      if (found < 0) throw seamError(-1 - found, `response_format: ${new TextDecoder().decode(this.answer())}`);
+      const constraint = this.seam.compile(kind, own.length, mark.length, flags);
+      if (constraint < 0) throw seamError(-1 - constraint, `response_format: ${new TextDecoder().decode(this.answer())}`);
+      found = { constraint, users: 0 };
     }
+    ++found.users;
+    this.kept.delete(key);
     this.kept.set(key, found);
-    if (this.kept.size > kMostConstraints) {
-      const [oldest, number] = this.kept.entries().next().value as [string, number];
-      this.kept.delete(oldest);
-      this.seam.release(number);
-    }
     return found;
+  }
+  giveBack(compiled: Compiled): void {
+    --compiled.users;
+    for (const [key, { constraint, users }] of this.kept) {
+      if (this.kept.size <= kMostConstraints) return;
+      if (users > 0) continue;
+      this.kept.delete(key);
+      this.seam.release(constraint);
+    }
   }
 }
 
@@ -96,19 +109,19 @@ async function open(engine: TaskEngine, module: WebAssembly.Module): Promise<Con
 
 interface Row {
   state: number;
-  /** The end of what came before the mark; undefined behind it. */
+  /** The end of what came before the mark; undefined after it. */
   before: string | undefined;
 }
 
 interface Guided {
-  constraint: number;
+  compiled: Compiled;
   mark: string;
   rows: Row[];
 }
 
 /** The constraints of the prompts of one run: follows each text, and tells the engine before a step which tokens may come. */
 export class Guide {
-  private readonly guided: (Guided | undefined)[];
+  private readonly guided: (Guided | undefined)[] = [];
   private hasBegun = false;
 
   private constructor(
@@ -119,15 +132,23 @@ export class Guide {
     private readonly width: number,
     leadingSpace: boolean,
   ) {
-    this.guided = formats.map((format) => {
-      if (!format) return undefined;
-      const constraint = all.compile(format, leadingSpace);
-      return {
-        constraint,
-        mark: format.after,
-        rows: [{ state: all.seam.start(constraint), before: format.after ? '' : undefined }],
-      };
-    });
+    try {
+      for (const format of formats) this.guided.push(format ? this.begin(format, leadingSpace) : undefined);
+    } catch (error) {
+      this.end();
+      throw error;
+    }
+  }
+
+  private begin(format: PlainFormat, leadingSpace: boolean): Guided {
+    const compiled = this.all.take(format, leadingSpace);
+    const rows = [{ state: this.all.seam.start(compiled.constraint), before: format.after ? '' : undefined }];
+    return { compiled, mark: format.after, rows };
+  }
+
+  /** Gives the formats back, once all results are read. */
+  end(): void {
+    for (const own of this.guided.splice(0)) if (own) this.all.giveBack(own.compiled);
   }
 
   /** leadingSpace: the decoder removes a space before the first token, as in an encoder-decoder. */
@@ -147,7 +168,7 @@ export class Guide {
     return new Guide(engine, await opened, list, ends, Math.max(num_beams, num_return_sequences), leadingSpace);
   }
 
-  /** Those of some prompts. */
+  /** Those of some prompts. The whole is what ends. */
   part(begin: number, end: number): Guide {
     const out = Object.create(Guide.prototype) as Guide;
     return Object.assign(out, this, { guided: this.guided.slice(begin, end), hasBegun: false });
@@ -175,14 +196,14 @@ export class Guide {
     this.hasBegun = true;
   }
 
-  /** What tokens are: their text, that behind the mark, and whether it is whole. Undefined for a prompt without a constraint. */
+  /** What tokens are: their text, that after the mark, and whether it is whole. Undefined for a prompt without a constraint. */
   read(prompt: number, tokens: Int32Array): { text: string; answer: string; isWhole: boolean } | undefined {
     const own = this.guided[prompt];
     if (!own) return undefined;
-    let row: Row = { state: this.all.seam.start(own.constraint), before: own.mark ? '' : undefined };
+    let row: Row = { state: this.all.seam.start(own.compiled.constraint), before: own.mark ? '' : undefined };
     const end = tokens.findIndex((token) => this.ends.includes(token));
     const written = end < 0 ? tokens : tokens.subarray(0, end);
-    let begin = 0; // behind the mark
+    let begin = 0; // after the mark
     written.forEach((token, i) => {
       if (row.before !== undefined) begin = i + 1;
       row = this.after(own, row, token);
@@ -192,10 +213,10 @@ export class Guide {
     // The last token before it may have the beginning of the answer.
     const mark = text.indexOf(own.mark);
     const answer = own.mark === '' || mark < 0 ? behind : text.slice(mark + own.mark.length);
-    return { text, answer, isWhole: row.state !== 0 && this.all.seam.may_end(own.constraint, row.state) === 1 };
+    return { text, answer, isWhole: row.state !== 0 && this.all.seam.may_end(own.compiled.constraint, row.state) === 1 };
   }
 
-  private after({ constraint, mark }: Guided, { state, before }: Row, token: number): Row {
+  private after({ compiled: { constraint }, mark }: Guided, { state, before }: Row, token: number): Row {
     const { seam } = this.all;
     if (state === 0) return { state, before };
     if (before === undefined) return { state: seam.after(constraint, state, token), before };
@@ -209,7 +230,7 @@ export class Guide {
   }
 
   private say(own: Guided, prompt: number, row: number, { state, before }: Row): void {
-    const { constraint } = own;
+    const { constraint } = own.compiled;
     const tell = (mask: Int32Array, forced: readonly number[]) =>
       this.engine.call((handle: SeamModel) => ({
         code: 0,
@@ -228,7 +249,7 @@ export class Guide {
     tell(this.mask(own, next, before), []);
   }
 
-  private mask({ constraint }: Guided, state: number, before: string | undefined): Int32Array {
+  private mask({ compiled: { constraint } }: Guided, state: number, before: string | undefined): Int32Array {
     const mask = this.all.mask(constraint, state);
     const set = (token: number) => (mask[token >> 5]! |= 1 << (token & 31));
     if (before !== undefined) for (const token of this.all.special) if (!this.ends.includes(token)) set(token);

@@ -201,19 +201,23 @@ async function run(engine: TaskEngine, items: readonly Item[], options: Options,
     guide = await (await import('../generation/guide.js')).Guide.make(engine, own, seam, false);
     text.cleans = false; // the text is what the constraint says
   }
-  const results = await generateAll(engine, text, prompts, seam, context, prompts, guide);
-  return results.map((sequences, i) =>
-    sequences.map(({ tokens, reason, score }) => {
-      const read = guide?.read(i, tokens);
-      return {
-        generated_text: read?.text ?? newText(text, prompts[i] as Int32Array, tokens),
-        tokens: Array.from(tokens),
-        prompt_tokens: prompts[i]!.length,
-        finish_reason: reason,
-        ...(read && { answer: read.answer, isCut: reason !== 'stop' && (!read.isWhole || score < kFiller) }),
-      };
-    }),
-  );
+  try {
+    const results = await generateAll(engine, text, prompts, seam, context, prompts, guide);
+    return results.map((sequences, i) =>
+      sequences.map(({ tokens, reason, score }) => {
+        const read = guide?.read(i, tokens);
+        return {
+          generated_text: read?.text ?? newText(text, prompts[i] as Int32Array, tokens),
+          tokens: Array.from(tokens),
+          prompt_tokens: prompts[i]!.length,
+          finish_reason: reason,
+          ...(read && { answer: read.answer, isCut: reason !== 'stop' && (!read.isWhole || score < kFiller) }),
+        };
+      }),
+    );
+  } finally {
+    guide?.end();
+  }
 }
 
 type Prompt = string | Chat;
