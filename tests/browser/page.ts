@@ -44,6 +44,19 @@ export function page(browser: OpenBrowser): void {
     await fresh.close();
   });
 
+  it('constrains a text as Node does, in the page and in a worker', async () => {
+    const options = { response_format: { type: 'regex', regex: '(the|boat)( [a-z]{1,9}){2}' }, return_full_text: false, max_new_tokens: 40 } as const; // prettier-ignore
+    const generate = await pipeline('text-generation', join(root, 'tests/goldens/decoders/llama'));
+    const [{ generated_text: text }] = await generate('abc', options);
+    await generate.dispose();
+    expect(text).toMatch(/^(the|boat)( [a-z]{1,9}){2}$/);
+    const fresh = await browser.page(server.url);
+    const here = await fresh.call('constrained', options, false);
+    expect(here).toEqual({ text, wasm: [`/dist/wattn-${engine.wasm}.wasm`, '/dist/wattn-constraints.wasm'] });
+    expect((await fresh.call('constrained', options, true)).text).toBe(text);
+    await fresh.close();
+  });
+
   it.each([
     ['the model in the package', undefined, '/dist/wattn-default.gguf'],
     ['a packed model', '/goldens/gguf/q8_0.gguf', '/goldens/gguf/q8_0.gguf'],

@@ -188,6 +188,14 @@ globalThis.embedAndGenerate = async () => {
   return { tokens: tokens.length, wasm: loadedWasm() };
 };
 
+/** What a decoder writes under a constraint, in the page or in a worker, and the WebAssembly files that the page fetched. */
+globalThis.constrained = async (options, worker) => {
+  const generate = await wattn.pipeline('text-generation', '/decoder/', { worker });
+  const [{ generated_text }] = await generate('abc', options);
+  await generate.dispose();
+  return { text: generated_text, wasm: loadedWasm() };
+};
+
 /** A vector of a model in one file, and what was requested for it: the place of each request, its status, and how WebAssembly was compiled. */
 globalThis.firstVector = async (model, options) => {
   const ways = ['compile', 'compileStreaming', 'instantiate', 'instantiateStreaming'];
