@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { Index, pipeline, WattnError, type GivenStore, type IndexStore } from 'wattn';
-import { expectError, failure, root, tiny, tinyFiles } from './support.js';
+import { expectError, failure, filesOf, goldens, root, tiny, tinyFiles } from './support.js';
 
 const letters = async (texts: string[]) => texts.map((text) => [text.length, text.split('e').length, 1]);
 const kDocuments = [
@@ -58,8 +58,11 @@ describe('on the edge', () => {
     return JSON.parse(stdout);
   }
 
-  const files = [...tinyFiles()].map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')]);
-  const kModel = `const model = Object.fromEntries(${JSON.stringify(files)}.map(([name, text]) => [name, Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]));`;
+  const inCode = (files: Map<string, Uint8Array>) => {
+    const texts = [...files].map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')]);
+    return `Object.fromEntries(${JSON.stringify(texts)}.map(([name, text]) => [name, Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]))`;
+  };
+  const kModel = `const model = ${inCode(tinyFiles())};`;
 
   it('every entry imports its WebAssembly and gives the bits of Node', async () => {
     const found = await run(`
@@ -92,7 +95,10 @@ describe('on the edge', () => {
     const said = await run(`
       import { Index, nn, pipeline, AutoTokenizer, WattnError } from 'wattn';
       ${kModel}
+      const decoder = ${inCode(filesOf(join(goldens, 'decoders/llama')))};
+      const write = async (text, options) => (await pipeline('text-generation', decoder))(text, options);
       const tries = [
+        () => write('abc', { response_format: { type: 'choice', choice: ['a'] } }),
         () => pipeline('feature-extraction'),
         () => pipeline('feature-extraction', './model'),
         () => pipeline('feature-extraction', model, { worker: true }),
@@ -106,6 +112,7 @@ describe('on the edge', () => {
         said.push(await work().then(() => 'nothing', (error) => (error instanceof WattnError ? '' : 'raw ') + error.message));
       console.log(JSON.stringify(said));`);
     expect(said).toEqual([
+      expect.stringMatching(/^response_format: there are no constraints on the edge, .*; generate in a page, or in Node/),
       expect.stringMatching(/^model: wattn-default.gguf is not in this bundle, .*: name a model by its URL, or pass its bytes/),
       expect.stringMatching(/^model: '.\/model' is a path, and there are no files here/),
       expect.stringMatching(/^worker: there are no workers on the edge: load the model without/),
