@@ -1,5 +1,8 @@
 // The WebAssembly of the common models, small for pages. Where it answers with an UnsupportedError, web/engine loads the full one.
 #include "bindings/model.h"
+
+#include <emscripten/emscripten.h>
+
 #include "engine/model.h"
 #include "engine/retrieval.h"
 #include "models/activations.h"
@@ -51,6 +54,6 @@ Result<std::shared_ptr<RetrievalParts>> read_retrieval(Retrieval, const Document
       "late interaction and sparse vectors: expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, found another");
 }
 
-EMSCRIPTEN_BINDINGS(model) { register_model("Model"); }
+extern "C" EMSCRIPTEN_KEEPALIVE Handle* make_model() { return new ModelHandle(); }
 
 }  // namespace wattn

@@ -1,16 +1,32 @@
-// PlainAnswer: the answer of a call of a model, in memory, where web/host/model_calls.ts reads it. A JS value of Embind (val) takes
-// about a microsecond for each field, and several for an array.
+// PlainAnswer: the answer of a call, in memory, where web/host/wire_calls.ts reads it.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "core/result.h"
 
 namespace wattn {
+
+// A word of an enumeration.
+struct Word {
+  const char* word;
+  int value;
+};
+// Words<E>::all, of an enumeration E: wire_section.h defines them.
+template <class E>
+struct Words;
+
+const char* word_of(std::span<const Word> words, int value);
+template <class E>
+const char* word_of(E value) {
+  return word_of(Words<E>::all, static_cast<int>(value));
+}
 
 class PlainAnswer {
  public:
@@ -19,14 +35,14 @@ class PlainAnswer {
   PlainAnswer& operator=(const PlainAnswer&) = delete;
   ~PlainAnswer() { clear(); }
 
-  // The order is that of kRead in model_calls.ts.
-  enum Kind : std::int32_t { kNumber, kFlag, kText, kFloats, kInts, kBytes, kKinds };
+  // The order is that of kRead in wire_calls.ts.
+  enum Kind : std::int32_t { kWhole, kDouble, kFlag, kText, kFloats, kInts, kBytes, kDoubles, kList, kKinds };
 
   struct Field {
     const char* name;
-    std::int32_t kind;  // plus kKinds: it is one more item of an array of this name
+    std::int32_t kind;  // plus kKinds: it is one more item of the list of this name
     const void* data;
-    std::int32_t size;  // values; bytes of a text; a number or flag itself
+    std::int32_t size;  // values; bytes of a text; a whole number or flag itself
   };
 
   // Values that the fields refer to, kept until clear().
@@ -37,23 +53,47 @@ class PlainAnswer {
     return *kept;
   }
 
-  // Names are literals: the host knows them by their addresses. Values stay where they are until clear(), see keep().
-  void set_number(const char* name, std::int64_t number) {
-    fields_.push_back({name, kNumber, nullptr, static_cast<std::int32_t>(number)});
-  }
-  void set_flag(const char* name, bool flag) { fields_.push_back({name, kFlag, nullptr, flag}); }
-  void set(const char* name, const float* data, std::size_t count) { add(name, kFloats, data, count); }
-  void set(const char* name, const std::int32_t* data, std::size_t count) { add(name, kInts, data, count); }
-  void set(const char* name, const std::vector<float>& values) { set(name, values.data(), values.size()); }
-  void set(const char* name, const std::vector<std::int32_t>& values) { set(name, values.data(), values.size()); }
-  void set(const char* name, const std::vector<std::uint8_t>& values) { add(name, kBytes, values.data(), values.size()); }
-  // An array of arrays; nothing if it is empty.
+  // Sets a field. Names are literals: the host knows them by their addresses. A temporary is kept; other values stay where they are
+  // until clear().
+  void say(const char* name, bool flag) { add(name, kFlag, nullptr, flag ? 1u : 0u); }
+  void say(const char* name, double number);
+  void say(const char* name, std::int64_t number) { say(name, static_cast<double>(number)); }
   template <class T>
-  void set_list(const char* name, const std::vector<std::vector<T>>& list) {
-    for (const std::vector<T>& values : list) {
-      set(name, values);
+    requires std::is_arithmetic_v<T>
+  void say(const char* name, T number) {
+    say(name, static_cast<double>(number));
+  }
+  template <class E>
+    requires std::is_enum_v<E>
+  void say(const char* name, E value) {
+    say(name, word_of(value));
+  }
+  void say(const char* name, const char* text) { say(name, std::string_view(text)); }
+  void say(const char* name, std::string_view text) { add(name, kText, text.data(), text.size()); }
+  void say(const char* name, const std::string& text) { say(name, std::string_view(text)); }
+  void say(const char* name, std::string&& text) { say(name, std::string_view(keep(std::move(text)))); }
+  void say(const char* name, std::span<const float> values) { add(name, kFloats, values.data(), values.size()); }
+  void say(const char* name, std::span<const std::int32_t> values) { add(name, kInts, values.data(), values.size()); }
+  void say(const char* name, std::span<const std::uint8_t> values) { add(name, kBytes, values.data(), values.size()); }
+  void say(const char* name, std::span<const double> values) { add(name, kDoubles, values.data(), values.size()); }
+  template <class T>
+    requires(std::is_arithmetic_v<T>)
+  void say(const char* name, const std::vector<T>& values) {
+    say(name, std::span<const T>(values));
+  }
+  // A list of arrays, texts or words.
+  template <class T>
+    requires(!std::is_arithmetic_v<T>)
+  void say(const char* name, const std::vector<T>& list) {
+    add(name, kList, nullptr, 0);
+    for (const T& each : list) {
+      say(name, each);
       fields_.back().kind += kKinds;
     }
+  }
+  template <class T>
+  void say(const char* name, std::vector<T>&& values) {
+    say(name, keep(std::move(values)));
   }
 
   const PlainAnswer* end() {
@@ -61,18 +101,8 @@ class PlainAnswer {
     count_ = fields_.size();
     return this;
   }
-  const PlainAnswer* end(const Error& error) {
-    clear();
-    const std::string& message = keep(std::string(error.message));
-    set_number("code", static_cast<std::int64_t>(error.code));
-    add("message", kText, message.data(), message.size());
-    return end();
-  }
-  void clear() {
-    fields_.clear();
-    for (const Kept& kept : kept_) kept.free(kept.value);
-    kept_.clear();
-  }
+  const PlainAnswer* end(const Error& error);
+  void clear();
 
  private:
   struct Kept {

@@ -1,6 +1,5 @@
 #include "bindings/tokenizer.h"
 
-#include <emscripten/bind.h>
 #include <emscripten/emscripten.h>
 
 #include <numeric>
@@ -12,13 +11,13 @@
 namespace wattn {
 EncodeOptions to_encode_options(std::uint32_t flags, std::int32_t max_length, std::int32_t overlap) {
   EncodeOptions out;
-  out.add_special_tokens = flags & 1;
-  out.split_special_tokens = flags & 2;
-  out.truncation_side = flags & 4 ? Side::kLeft : Side::kRight;
-  out.return_overflowing = flags & 8;
-  out.return_tokens = flags & 16;
-  if (flags & 32) out.max_length = max_length;
-  out.strategy = static_cast<TruncationStrategy>(flags >> 6 & 3);
+  out.add_special_tokens = flags & EncodeFlags::add_special_tokens;
+  out.split_special_tokens = flags & EncodeFlags::split_special_tokens;
+  out.truncation_side = flags & EncodeFlags::truncates_left ? Side::kLeft : Side::kRight;
+  out.return_overflowing = flags & EncodeFlags::return_overflowing;
+  out.return_tokens = flags & EncodeFlags::return_tokens;
+  if (flags & EncodeFlags::has_max_length) out.max_length = max_length;
+  out.strategy = static_cast<TruncationStrategy>(flags / EncodeFlags::strategy & 3);
   out.overlap = overlap;
   return out;
 }
@@ -26,57 +25,32 @@ EncodeOptions to_encode_options(std::uint32_t flags, std::int32_t max_length, st
 void FlatEncodings::add(const Encoding& encoding, std::int32_t text_index) {
   const auto append = [](auto& out, const auto& values) { out.insert(out.end(), values.begin(), values.end()); };
   append(ids, encoding.ids);
-  if (wanted & kTypeIds) append(type_ids, encoding.type_ids);
-  if (wanted & kOffsets) append(offsets, encoding.offsets);
-  if (wanted & kSpecialTokensMask) append(special_tokens_mask, encoding.special_tokens_mask);
-  if (wanted & kWordIds) append(word_ids, encoding.word_ids);
-  if (wanted & kSequenceIds) append(sequence_ids, encoding.sequence_ids);
-  if (!(wanted & kPerEncoding)) return;
+  if (wanted & EncodedArrays::type_ids) append(type_ids, encoding.type_ids);
+  if (wanted & EncodedArrays::offsets) append(offsets, encoding.offsets);
+  if (wanted & EncodedArrays::special_tokens_mask) append(special_tokens_mask, encoding.special_tokens_mask);
+  if (wanted & EncodedArrays::word_ids) append(word_ids, encoding.word_ids);
+  if (wanted & EncodedArrays::sequence_ids) append(sequence_ids, encoding.sequence_ids);
+  if (!(wanted & EncodedArrays::per_encoding)) return;
   lengths.push_back(static_cast<std::int32_t>(encoding.size()));
   untruncated.push_back(encoding.num_tokens_untruncated);
   unknown.push_back(encoding.unknown);
   text.push_back(text_index);
 }
 
-void FlatEncodings::set_on(PlainAnswer& out) const {
-  for (const auto& [key, values] : {std::pair{"ids", &ids},
-                                    {"type_ids", &type_ids},
-                                    {"special_tokens_mask", &special_tokens_mask},
-                                    {"word_ids", &word_ids},
-                                    {"sequence_ids", &sequence_ids},
-                                    {"lengths", &lengths},
-                                    {"untruncated", &untruncated},
-                                    {"text", &text}}) {
-    out.set(key, *values);
-  }
-  out.set("offsets", &offsets.data()->begin, 2 * offsets.size());
-  out.set("unknown", unknown);
-}
-
-std::int32_t* room = nullptr;
-
-val text_answer(const Result<std::string>& text) { return text.ok() ? answer("text", val(text.value())) : answer(text.error()); }
-
-val describe(const Tokenizer& tokenizer) {
-  val out = answer();
-  out.set("vocab_size", tokenizer.vocab_size());
-  if (const auto limit = tokenizer.model_max_length()) out.set("model_max_length", *limit);
+void describe(const Tokenizer& tokenizer, PlainAnswer& out) {
   const TokenizerOrigin& origin = tokenizer.origin();
-  for (const auto& [key, text] : {std::pair{"name", &origin.name},
-                                  {"from", &origin.from},
-                                  {"vocabulary", &origin.vocabulary},
-                                  {"added_tokens", &origin.added_tokens}}) {
-    out.set(key, *text);
-  }
-  out.set("is_of_class", origin.is_of_class);
-  out.set("pads_left", origin.pads_left);
-  out.set("is_bpe", tokenizer.is_bpe());
-  for (const auto& [key, list] : {std::pair{"roles", &origin.roles}, {"extra", &origin.extra}}) {
-    std::string joined;
-    for (const std::string& token : *list) joined += token + '\0';
-    out.set(key, joined);
-  }
-  return out;
+  const TokenizerAnswer say{out};
+  say.vocab_size(tokenizer.vocab_size());
+  if (const auto limit = tokenizer.model_max_length()) say.model_max_length(*limit);
+  say.name(origin.name);
+  say.from(origin.from);
+  say.vocabulary(origin.vocabulary);
+  say.added_tokens(origin.added_tokens);
+  say.is_of_class(origin.is_of_class);
+  say.pads_left(origin.pads_left);
+  say.is_bpe(tokenizer.is_bpe());
+  say.roles(origin.roles);
+  say.extra(origin.extra);
 }
 
 namespace {
@@ -86,44 +60,56 @@ struct NamedBytes {
 };
 
 // A tokenizer without a model.
-class TokenizerHandle {
+class TokenizerHandle final : public Handle {
  public:
-  // files: [[name, Uint8Array], ...]
-  val load(val files) {
-    const auto given = to_files<NamedBytes>(files);
-    std::vector<TokenizerFile> views;
-    for (const auto& [name, bytes] : given) views.push_back({name, bytes});
-    return keep(load_tokenizer(views));
-  }
+#define WIRE_TOKENIZER_CALL(name, ...) Result<void> name(Arguments& in, PlainAnswer& out);
+#include "core/wire.def"
 
-  // file: the beginning of a GGUF file. Answer: is_cut_off if more of it is needed.
-  val load_gguf(val file, bool is_whole) {
-    std::string bytes;
-    copy_bytes(file, bytes);
-    const auto metadata = GgufMetadata::read(bytes);
-    if (!is_whole && metadata.ok() && metadata.value().is_cut_off()) {
-      return answer("is_cut_off", true);
-    }
-    return keep(load_tokenizer({{"model.gguf", bytes}}));
-  }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
 
-  std::uintptr_t tokenizer() const { return reinterpret_cast<std::uintptr_t>(&*tokenizer_); }
-  val describe() const { return wattn::describe(*tokenizer_); }
+ protected:
+  Result<void> answer(std::size_t number, Arguments& in, PlainAnswer& out) override;
 
  private:
-  val keep(Result<Tokenizer> tokenizer) {
-    if (!tokenizer.ok()) return answer(tokenizer.error());
+  Result<void> keep(Result<Tokenizer> tokenizer) {
+    if (!tokenizer.ok()) return tokenizer.error();
     tokenizer_.emplace(std::move(tokenizer).value());
-    return answer();
+    return {};
   }
 
   std::optional<Tokenizer> tokenizer_;  // web/ calls load() first
 };
 
-// Texts and ids cross by plain exports, which web/host/text_calls.ts calls: for a short text, making JS values (Embind's val) takes
-// many times as long as tokenizing. The host writes to the room, and reads the answer in place before its next call.
+Result<void> TokenizerHandle::answer(std::size_t number, Arguments& in, PlainAnswer& out) {
+  constexpr Result<void> (TokenizerHandle::* calls[])(Arguments&, PlainAnswer&) = {
+#define WIRE_TOKENIZER_CALL(name, ...) &TokenizerHandle::name,
+#include "core/wire.def"
+  };
+  return (this->*calls[number])(in, out);
+}
 
-struct TextAnswer {
+Result<void> TokenizerHandle::load(Arguments& in, PlainAnswer&) {
+  const auto given = in.files<NamedBytes>();
+  std::vector<TokenizerFile> views;
+  for (const auto& [name, bytes] : given) views.push_back({name, bytes});
+  return keep(load_tokenizer(views));
+}
+Result<void> TokenizerHandle::load_gguf(Arguments& in, PlainAnswer& out) {
+  const std::string bytes(in.bytes());
+  const auto metadata = GgufMetadata::read(bytes);
+  const bool is_cut_off = !in.flag() && metadata.ok() && metadata.value().is_cut_off();
+  CutOffAnswer{out}.is_cut_off(is_cut_off);
+  return is_cut_off ? Result<void>() : keep(load_tokenizer({{"model.gguf", bytes}}));
+}
+Result<void> TokenizerHandle::describe(Arguments&, PlainAnswer& out) {
+  wattn::describe(*tokenizer_, out);
+  return {};
+}
+
+// Texts and ids cross by exports of their own, which web/host/text_calls.ts calls: a short text takes less time than arguments and
+// an answer with names. The host writes to the room, and reads the answer in place before its next call.
+
+struct FlatAnswer {
   struct Part {
     const void* data;
     std::size_t size;  // values
@@ -132,7 +118,7 @@ struct TextAnswer {
   Part text;        // UTF-8: a text, tokens end to end, or the message of an error
   Part arrays[11];  // see set_arrays()
 };
-TextAnswer answered;
+FlatAnswer answered;
 
 // What an answer is made of. Its memory is kept for the next one, unless it is much.
 struct Said {
@@ -155,7 +141,7 @@ void begin_answer(unsigned wanted) {
   flat.wanted = wanted;
 }
 
-const TextAnswer* end_answer(const Error* error = nullptr) {
+const FlatAnswer* end_answer(const Error* error = nullptr) {
   if (error) said->text = error->message;
   answered.code = error ? static_cast<std::int32_t>(error->code) : 0;
   answered.text = {said->text.data(), said->text.size()};
@@ -171,7 +157,7 @@ void add_token(std::string_view token) {
 void set_arrays() {
   static_assert(sizeof(TextSpan) == 2 * sizeof(std::int32_t));
   const FlatEncodings& flat = said->flat;
-  TextAnswer::Part* part = answered.arrays;
+  FlatAnswer::Part* part = answered.arrays;
   const auto set = [&](const auto&... arrays) { ((*part++ = {arrays.data(), arrays.size()}), ...); };
   set(flat.ids, flat.type_ids, flat.offsets, flat.special_tokens_mask, flat.word_ids, flat.sequence_ids, flat.lengths,
       flat.untruncated, flat.unknown, flat.text, said->token_bytes);
@@ -179,20 +165,14 @@ void set_arrays() {
 
 extern "C" {
 
-// Makes the room this large: its address. What was in it is lost.
-EMSCRIPTEN_KEEPALIVE void* text_room(std::size_t bytes) {
-  delete[] room;
-  return room = new std::int32_t[(bytes + 3) / 4];
-}
-
-// flags: those of to_encode_options(), and from bit 8 on those of FlatEncodings::Wanted. The room has the UTF-8 of the texts and of
+// flags: EncodeFlags, with EncodedArrays. The room has the UTF-8 of the texts and of
 // their pairs, and their lengths. Answer: the arrays of FlatEncodings over all encodings, each text's followed by its overflow
 // windows; with return_tokens, tokens too.
-EMSCRIPTEN_KEEPALIVE const TextAnswer* text_encode(const Tokenizer* tokenizer, std::size_t bytes, std::int32_t num_texts,
+EMSCRIPTEN_KEEPALIVE const FlatAnswer* text_encode(const Tokenizer* tokenizer, std::size_t bytes, std::int32_t num_texts,
                                                    std::int32_t num_pairs, std::uint32_t flags, std::int32_t max_length,
                                                    std::int32_t overlap) {
   const EncodeOptions options = to_encode_options(flags, max_length, overlap);
-  begin_answer(flags >> 8);
+  begin_answer(flags / EncodeFlags::arrays);
   const std::u16string units = to_utf16({reinterpret_cast<const char*>(room), bytes});
   const std::int32_t* lengths = room + (bytes + 3) / 4;
   const char16_t* first = units.data();
@@ -218,23 +198,24 @@ EMSCRIPTEN_KEEPALIVE const TextAnswer* text_encode(const Tokenizer* tokenizer, s
   return end_answer();
 }
 
-// The room has ids. flags: 1 skips special tokens, 2 cleans up spaces. Answer: text.
-EMSCRIPTEN_KEEPALIVE const TextAnswer* text_decode(const Tokenizer* tokenizer, std::size_t num_ids, std::uint32_t flags) {
+// The room has ids. flags: DecodeFlags. Answer: text.
+EMSCRIPTEN_KEEPALIVE const FlatAnswer* text_decode(const Tokenizer* tokenizer, std::size_t num_ids, std::uint32_t flags) {
   begin_answer(0);
   const std::vector<std::int32_t> ids(room, room + num_ids);
-  auto decoded = tokenizer->decode(ids, flags & 1, flags & 2);
+  auto decoded = tokenizer->decode(ids, flags & DecodeFlags::skip_special_tokens, flags & DecodeFlags::clean_up_spaces);
   if (!decoded.ok()) return end_answer(&decoded.error());
   said->text = std::move(decoded).value();
   return end_answer();
 }
 
-// The room has ids. flags: 1 skips special tokens, 2: they are the first of their texts. Answer: the texts of
+// The room has ids. flags: DecodeFlags. Answer: the texts of
 // Tokenizer::decode_piece() as tokens, with the length -1 for one that is skipped and -2 for one that is not alone.
-EMSCRIPTEN_KEEPALIVE const TextAnswer* text_pieces(const Tokenizer* tokenizer, std::size_t num_ids, std::uint32_t flags) {
+EMSCRIPTEN_KEEPALIVE const FlatAnswer* text_pieces(const Tokenizer* tokenizer, std::size_t num_ids, std::uint32_t flags) {
   begin_answer(0);
   std::string text;
   for (std::size_t i = 0; i < num_ids; ++i) {
-    const auto piece = tokenizer->decode_piece(room[i], flags & 2, flags & 1, text);
+    const auto piece =
+        tokenizer->decode_piece(room[i], flags & DecodeFlags::first_of_texts, flags & DecodeFlags::skip_special_tokens, text);
     if (piece == Tokenizer::Piece::kText) {
       add_token(text);
     } else {
@@ -246,7 +227,7 @@ EMSCRIPTEN_KEEPALIVE const TextAnswer* text_pieces(const Tokenizer* tokenizer, s
 }
 
 // The room has ids. Answer: tokens; empty for an unknown id.
-EMSCRIPTEN_KEEPALIVE const TextAnswer* text_tokens(const Tokenizer* tokenizer, std::size_t num_ids) {
+EMSCRIPTEN_KEEPALIVE const FlatAnswer* text_tokens(const Tokenizer* tokenizer, std::size_t num_ids) {
   begin_answer(0);
   for (std::size_t i = 0; i < num_ids; ++i) add_token(tokenizer->id_to_token(room[i]));
   set_arrays();
@@ -257,13 +238,12 @@ EMSCRIPTEN_KEEPALIVE const TextAnswer* text_tokens(const Tokenizer* tokenizer, s
 
 }  // namespace
 
-EMSCRIPTEN_BINDINGS(tokenizer) {
-  emscripten::class_<TokenizerHandle>("Tokenizer")
-      .constructor()
-      .function("load", &TokenizerHandle::load)
-      .function("load_gguf", &TokenizerHandle::load_gguf)
-      .function("tokenizer", &TokenizerHandle::tokenizer)
-      .function("describe", &TokenizerHandle::describe);
-}
+extern "C" {
+
+EMSCRIPTEN_KEEPALIVE Handle* make_tokenizer() { return new TokenizerHandle(); }
+// After load, for the calls of texts.
+EMSCRIPTEN_KEEPALIVE const Tokenizer* tokenizer_of(const TokenizerHandle* handle) { return &handle->tokenizer(); }
+
+}  // extern "C"
 
 }  // namespace wattn

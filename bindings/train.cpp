@@ -1,9 +1,13 @@
-// Training of a loaded model, and tasks of rare models. This file takes the place of model.cpp in the full WebAssembly.
-#include "tasks/train.h"
+// The calls of a model that only the full WebAssembly has: training, and tasks of rare models. This file takes the place of
+// model.cpp in it.
+#include <emscripten/emscripten.h>
+
+#include "bindings/model.h"
 #include "tasks/find_spans.h"
 #include "tasks/plan_text.h"
-
-#include "bindings/retrieval.h"
+#include "tasks/sparse_vectors.h"
+#include "tasks/token_vectors.h"
+#include "tasks/train.h"
 #include "tokenizer/formats/folder.h"
 
 namespace wattn {
@@ -13,259 +17,268 @@ Result<std::optional<Tokenizer>> plain_tokenizer(const FolderFiles&, const std::
   return std::optional<Tokenizer>();
 }
 
+// What find_spans() reads.
+struct SpansRequest {
+  float threshold = 0.5f;
+  std::int64_t first_text = 0;
+};
+
+#define WIRE_OF_TRAINING
+#include "bindings/wire_section.h"
+
 namespace {
-
-// In the order of LoraBias, TrainMethod, TrainLoss and Schedule.
-constexpr const char* kBiases[] = {"none", "all", "lora_only"};
-constexpr const char* kMethods[] = {"lora", "full", "last_layers", "head"};
-constexpr const char* kLosses[] = {"MultipleNegativesRankingLoss",
-                                   "CoSENTLoss",
-                                   "CosineSimilarityLoss",
-                                   "ContrastiveLoss",
-                                   "TripletLoss",
-                                   "BatchAllTripletLoss",
-                                   "SupConLoss",
-                                   "own_of_vectors",
-                                   "CrossEntropyLoss",
-                                   "BCEWithLogitsLoss",
-                                   "MSELoss",
-                                   "own_of_logits"};
-constexpr const char* kSchedules[] = {"constant", "constant_with_warmup", "linear", "cosine"};
-
-TrainOptions to_train_options(const Options& options) {
-  TrainOptions out;
-  out.method = options.choice<TrainMethod>("method", kMethods);
-  out.loss = options.choice<TrainLoss>("loss", kLosses);
-  out.lora.r = options.integer("r", out.lora.r);
-  out.lora.lora_alpha = static_cast<float>(options.number("lora_alpha", out.lora.lora_alpha));
-  out.lora.use_rslora = options.flag("use_rslora");
-  out.lora.use_dora = options.flag("use_dora");
-  out.lora_dropout = static_cast<float>(options.number("lora_dropout", out.lora_dropout));
-  out.bias = options.choice<LoraBias>("bias", kBiases);
-  if (options.has("target_modules")) out.target_modules = emscripten::vecFromJSArray<std::string>(options["target_modules"]);
-  out.head = options.choice<HeadKind>("head", kHeads);
-  out.config = options.word("config");
-  out.dropout = options.flag("dropout");
-  out.freeze_embeddings = options.flag("freeze_embeddings");
-  out.last_layers = options.integer("last_layers", out.last_layers);
-  out.loss_scale = options.number("scale", out.loss_scale);
-  out.margin = options.number("margin", out.margin);
-  out.label_smoothing = static_cast<float>(options.number("label_smoothing_factor", out.label_smoothing));
-  out.temperature = options.number("temperature", out.temperature);
-  out.adam.lr = static_cast<float>(options.number("learning_rate", out.adam.lr));
-  out.adam.beta1 = options.number("adam_beta1", out.adam.beta1);
-  out.adam.beta2 = options.number("adam_beta2", out.adam.beta2);
-  out.adam.eps = static_cast<float>(options.number("adam_epsilon", out.adam.eps));
-  out.adam.weight_decay = static_cast<float>(options.number("weight_decay", out.adam.weight_decay));
-  out.schedule = options.choice<Schedule>("lr_scheduler_type", kSchedules);
-  out.warmup_steps = options.integer("warmup_steps");
-  out.training_steps = options.integer("max_steps");
-  out.max_grad_norm = options.number("max_grad_norm", out.max_grad_norm);
-  out.max_length = options.integer("max_length");
-  out.checkpointing = options.flag("checkpointing");
-  out.seed = static_cast<std::uint64_t>(options.integer("seed"));
-  return out;
-}
-
-val to_tensors(const std::vector<NamedTensor>& tensors) {
-  return to_array(tensors, [](const NamedTensor& tensor) {
-    val out = val::object();
-    out.set("name", val(tensor.name));
-    out.set("dims", to_array(tensor.shape, [](std::int64_t dim) { return val(static_cast<double>(dim)); }));
-    out.set("data", to_typed_array(tensor.values));
-    return out;
-  });
-}
 
 // TrainRows as they cross.
 struct Rows {
-  Rows(const val& text, const val& lengths, const val& pair_text, const val& pair_lengths, const val& labels, const val& scores,
-       bool is_rendered)
-      : texts(text, lengths),
-        pairs(pair_text, pair_lengths),
-        rows{texts.views, pairs.views, to_ids(labels), emscripten::convertJSArrayToNumberVector<float>(scores), is_rendered} {}
+  explicit Rows(Arguments& in) : texts(in.texts()), pairs(in.texts()) {
+    const auto labels = in.ints();
+    const auto scores = in.floats();
+    rows = {texts->views, pairs->views, {labels.begin(), labels.end()}, {scores.begin(), scores.end()}, in.flag()};
+  }
 
-  Texts texts, pairs;
+  std::unique_ptr<Texts> texts, pairs;
   TrainRows rows;
 };
 
-val count_answer(const char* key, const Result<std::int64_t>& count) {
-  if (!count.ok()) return answer(count.error());
-  val out = answer();
-  set_number(out, key, count.value());
-  return out;
+void say_tensors(const std::vector<NamedTensor>& tensors, PlainAnswer& out) {
+  std::vector<std::string> names;
+  std::vector<std::vector<std::int32_t>> shapes;
+  std::vector<std::span<const float>> values;
+  for (const NamedTensor& tensor : tensors) {
+    names.push_back(tensor.name);
+    shapes.emplace_back(tensor.shape.begin(), tensor.shape.end());
+    values.emplace_back(tensor.values);
+  }
+  const TensorsAnswer say{out};
+  say.names(std::move(names));
+  say.shapes(std::move(shapes));
+  say.values(std::move(values));
 }
 
-class TrainerHandle : public RetrievalHandle {
+// The facts about texts that both kinds of retrieval give.
+template <class Vectors>
+void say_facts(const Vectors& result, PlainAnswer& out) {
+  const TextsAnswer say{out};
+  say.tokens(result.tokens);
+  say.untruncated(result.tokens_untruncated);
+  say.unknown(result.unknown);
+}
+
+class FullModelHandle final : public ModelHandle {
  public:
-  // options: the fields of TrainOptions, by their names in web/. Begins anew if training had begun.
-  // Answer: target_modules, excluded_modules and fingerprint, as of Trainer.
-  val train_begin(val options) {
-    trainer_.reset();  // two would take twice the memory
-    auto trainer = Trainer::begin(model(), to_train_options(Options(options)));
-    if (!trainer.ok()) return answer(trainer.error());
-    trainer_ = std::move(trainer).value();
-    const auto to_val = [](const std::string& name) { return val(name); };
-    val out = answer("target_modules", to_array(trainer_->target_modules(), to_val));
-    out.set("excluded_modules", to_array(trainer_->excluded_modules(), to_val));
-    out.set("fingerprint", val(trainer_->fingerprint()));
-    return out;
-  }
-  // The arguments of Trainer::plan(). Answer: bytes of weights, gradients, optimizer and activations; trainable and all, numbers of
-  // weights.
-  val train_plan(int tokens, int max_seq, int parts, int words) const {
-    const TrainPlan plan = trainer_->plan(tokens, max_seq, parts, words);
-    val out = answer();
-    set_number(out, "trainable", plan.trainable);
-    set_number(out, "all", plan.all);
-    for (const auto& [key, bytes] : {std::pair{"weights", plan.weights},
-                                     {"gradients", plan.gradients},
-                                     {"optimizer", plan.optimizer},
-                                     {"activations", plan.activations}}) {
-      set_number(out, key, static_cast<std::int64_t>(bytes));
-    }
-    return out;
-  }
-  // The fields of TrainRows; pairs may be null. share: as of accumulate(). Answer: loss.
-  val train_accumulate(val text, val lengths, val pair_text, val pair_lengths, val labels, val scores, bool is_rendered,
-                       double share) {
-    const Rows rows(text, lengths, pair_text, pair_lengths, labels, scores, is_rendered);
-    const auto loss = trainer_->accumulate(rows.rows, share);
-    return loss.ok() ? answer("loss", loss.value()) : answer(loss.error());
-  }
-  // Rows as in train_accumulate(). Answer: values, Float32Array [rows, width]; width; labels, Int32Array.
-  val train_outputs(val text, val lengths, val pair_text, val pair_lengths, val labels, val scores, bool is_rendered, bool is_whole,
-                    bool learns) {
-    const Rows rows(text, lengths, pair_text, pair_lengths, labels, scores, is_rendered);
-    const auto given = trainer_->outputs(rows.rows, is_whole, learns);
-    if (!given.ok()) return answer(given.error());
-    val out = answer("values", to_typed_array(given.value().values.data(), given.value().values.size()));
-    set_number(out, "width", given.value().width);
-    out.set("labels", to_typed_array(given.value().labels.data(), given.value().labels.size()));
-    return out;
-  }
-  // d_values: Float32Array, as long as the values; times the share, as loss is.
-  val train_gradient(val d_values, double loss) {
-    return answer(trainer_->accumulate_gradient(emscripten::convertJSArrayToNumberVector<float>(d_values), loss));
-  }
-  val train_drop() {
-    trainer_->drop_gradients();
-    return answer();
-  }
-  // Rows as in train_accumulate(). Answer: learned, what their loss is a mean over.
-  val train_count(val text, val lengths, val pair_text, val pair_lengths, val labels, val scores, bool is_rendered) const {
-    const Rows rows(text, lengths, pair_text, pair_lengths, labels, scores, is_rendered);
-    return count_answer("learned", trainer_->count_learned(rows.rows));
-  }
-  // Rows as in train_accumulate(). Answer: words, how many of the vocabulary occur.
-  val train_words(val text, val lengths, val pair_text, val pair_lengths, val labels, val scores, bool is_rendered) const {
-    const Rows rows(text, lengths, pair_text, pair_lengths, labels, scores, is_rendered);
-    return count_answer("words", trainer_->count_words(rows.rows));
-  }
-  // Of a language model, without learning; as train_accumulate(). Answer: sum (of the losses of tokens), tokens.
-  val train_evaluate(val text, val lengths, val pair_text, val pair_lengths, val labels, bool is_rendered) {
-    const Texts texts(text, lengths), pairs(pair_text, pair_lengths);
-    const auto loss =
-        trainer_->evaluate({.texts = texts.views, .pairs = pairs.views, .labels = to_ids(labels), .is_rendered = is_rendered});
-    if (!loss.ok()) return answer(loss.error());
-    val out = answer("sum", loss.value().sum);
-    set_number(out, "tokens", loss.value().tokens);
-    return out;
-  }
-  // Answer: the fields of TrainReport.
-  val train_update() {
-    const auto updated = trainer_->update();
-    if (!updated.ok()) return answer(updated.error());
-    const TrainReport& report = updated.value();
-    val out = answer("loss", report.loss);
-    set_number(out, "step", report.step);
-    set_number(out, "tokens", report.tokens);
-    out.set("grad_norm", report.grad_norm);
-    out.set("learning_rate", report.learning_rate);
-    return out;
-  }
-  val train_state() const {
-    const auto room = Arena::fits(static_cast<double>(trainer_->state_size() * sizeof(float)), "the state of training");
-    return room.ok() ? answer("state", to_typed_array(trainer_->state())) : answer(room);
-  }
-  val train_set_state(val state, double step) {
-    const double bytes = state["byteLength"].as<double>();
-    if (auto room = Arena::fits(bytes, "the state of training"); !room.ok()) return answer(room);
-    const auto values = emscripten::convertJSArrayToNumberVector<float>(state);
-    return answer(trainer_->set_state(values, static_cast<std::int64_t>(step)));
-  }
-  // Answer: tensors [{name, dims, data}, ...].
-  val train_adapter() { return answer("tensors", to_tensors(trainer_->adapter())); }
-  val checkpoint() {
-    const auto tensors = wattn::checkpoint(model());
-    return tensors.ok() ? answer("tensors", to_tensors(tensors.value())) : answer(tensors.error());
-  }
-  // Between begin() and finish(). names: of tensors in the files. Answer: blocks, Uint8Array, a HeldBlocks each.
-  val blocks_of(val names) const {
-    std::vector<std::uint8_t> out;
-    for (const std::string& name : emscripten::vecFromJSArray<std::string>(names)) {
-      out.push_back(static_cast<std::uint8_t>(loader_->blocks_of(name)));
-    }
-    return answer("blocks", to_typed_array(out));
-  }
-  // labels: in the same form as the texts; options: threshold and first_text. A job; answer: spans, Int32Array of text, begin, end
-  // and label of each; scores [spans]; windows, truncated, unknown [texts].
-  // Answer: text.
-  val plan() { return answer("text", val(plan_text(model()))); }
-  Address find_spans(val text, val lengths, val label_text, val label_lengths, val options, int steps) {
-    const Options given(options);
-    auto texts = std::make_unique<Texts>(text, lengths), labels = std::make_unique<Texts>(label_text, label_lengths);
-    auto job = FindSpansJob::begin(model(), texts->views,
-                                   {.labels = labels->views,
-                                    .threshold = static_cast<float>(given.number("threshold", 0.5)),
-                                    .first_text = given.integer("first_text")});
-    if (!job.ok()) return fail(job.error());
-    const auto report = [](Job& ran, bool more, PlainAnswer& out) {
-      if (more) return;
-      const FindSpansResult& result = out.keep(static_cast<FindSpansJob&>(ran).take_result());
-      std::vector<std::int32_t> spans;
-      std::vector<float> scores;
-      for (const FoundSpan& span : result.spans) {
-        spans.insert(spans.end(), {span.text, span.begin, span.end, span.label});
-        scores.push_back(span.score);
-      }
-      out.set("spans", out.keep(std::move(spans)));
-      out.set("scores", out.keep(std::move(scores)));
-      out.set("windows", result.windows);
-      out.set("truncated", result.truncated);
-      out.set("unknown", result.unknown);
-    };
-    return start({std::move(texts), std::move(labels), std::move(job).value(), report}, steps);
-  }
+#define WIRE_FULL_MODEL_CALL(name, ...) Result<void> name(Arguments& in, PlainAnswer& out);
+#include "core/wire.def"
+
+ protected:
+  Result<void> answer(std::size_t number, Arguments& in, PlainAnswer& out) override;
 
  private:
   std::unique_ptr<Trainer> trainer_;  // web/ calls train_begin() first
 };
 
+using Call = Result<void> (FullModelHandle::*)(Arguments&, PlainAnswer&);
+constexpr Call kCalls[] = {
+#define WIRE_FULL_MODEL_CALL(name, ...) &FullModelHandle::name,
+#include "core/wire.def"
+};
+
+Result<void> FullModelHandle::answer(std::size_t number, Arguments& in, PlainAnswer& out) {
+  return number < kNumCalls ? ModelHandle::answer(number, in, out) : (this->*kCalls[number - kNumCalls])(in, out);
+}
+
+Result<void> FullModelHandle::find_spans(Arguments& in, PlainAnswer& out) {
+  auto texts = in.texts(), labels = in.texts();
+  SpansRequest options;
+  if (auto read = in.options(options); !read.ok()) return read;
+  auto job = FindSpansJob::begin(model(), texts->views,
+                                 {.labels = labels->views, .threshold = options.threshold, .first_text = options.first_text});
+  if (!job.ok()) return job.error();
+  const auto report = [](Job& ran, bool more, PlainAnswer& to) {
+    if (more) return;
+    const FindSpansResult& result = to.keep(static_cast<FindSpansJob&>(ran).take_result());
+    std::vector<std::int32_t> spans;
+    std::vector<float> scores;
+    for (const FoundSpan& span : result.spans) {
+      spans.insert(spans.end(), {span.text, span.begin, span.end, span.label});
+      scores.push_back(span.score);
+    }
+    const SpansAnswer say{to};
+    say.spans(std::move(spans));
+    say.scores(std::move(scores));
+    say.windows(result.windows);
+    say.truncated(result.truncated);
+    say.unknown(result.unknown);
+  };
+  return start({std::move(texts), std::move(labels), std::move(job).value(), report}, in.integer<int>(), out);
+}
+
+Result<void> FullModelHandle::token_vectors(Arguments& in, PlainAnswer& out) {
+  auto texts = in.texts();
+  TokenVectorsOptions options;
+  if (auto read = in.options(options); !read.ok()) return read;
+  auto job = TokenVectorsJob::begin(model(), texts->views, options);
+  if (!job.ok()) return job.error();
+  const auto report = [](Job& ran, bool more, PlainAnswer& to) {
+    if (more) return;
+    const TokenVectorsResult& result = to.keep(static_cast<TokenVectorsJob&>(ran).take_result());
+    const TokenVectorsAnswer say{to};
+    say.data(result.data);
+    say.dim(result.dim);
+    say.ids(result.ids);
+    say.offsets(std::span(&result.offsets.data()->begin, 2 * result.offsets.size()));
+    say.rows(result.rows);
+    if (!result.dense.empty()) {
+      say.dense(result.dense);
+      say.indices(result.indices);
+      say.values(result.values);
+      say.counts(result.counts);
+    }
+    say_facts(result, to);
+  };
+  return start({std::move(texts), nullptr, std::move(job).value(), report}, in.integer<int>(), out);
+}
+
+Result<void> FullModelHandle::sparse_vectors(Arguments& in, PlainAnswer& out) {
+  auto texts = in.texts();
+  SparseVectorsOptions options;
+  if (auto read = in.options(options); !read.ok()) return read;
+  auto job = SparseVectorsJob::begin(model(), texts->views, options);
+  if (!job.ok()) return job.error();
+  const auto report = [](Job& ran, bool more, PlainAnswer& to) {
+    if (more) return;
+    const SparseVectorsResult& result = to.keep(static_cast<SparseVectorsJob&>(ran).take_result());
+    const SparseVectorsAnswer say{to};
+    say.indices(result.indices);
+    say.values(result.values);
+    say.counts(result.counts);
+    say_facts(result, to);
+  };
+  return start({std::move(texts), nullptr, std::move(job).value(), report}, in.integer<int>(), out);
+}
+
+Result<void> FullModelHandle::plan(Arguments&, PlainAnswer& out) {
+  TextAnswer{out}.text(plan_text(model()));
+  return {};
+}
+Result<void> FullModelHandle::blocks_of(Arguments& in, PlainAnswer& out) {
+  std::vector<std::uint8_t> blocks;
+  for (const std::string& name : in.words()) blocks.push_back(static_cast<std::uint8_t>(loader_->blocks_of(name)));
+  BlocksAnswer{out}.blocks(std::move(blocks));
+  return {};
+}
+
+// Begins anew if training had begun.
+Result<void> FullModelHandle::train_begin(Arguments& in, PlainAnswer& out) {
+  trainer_.reset();  // two would take twice the memory
+  TrainOptions options;
+  if (auto read = in.options(options); !read.ok()) return read;
+  auto trainer = Trainer::begin(model(), options);
+  if (!trainer.ok()) return trainer.error();
+  trainer_ = std::move(trainer).value();
+  const TrainBegunAnswer say{out};
+  say.target_modules(std::vector<std::string>(trainer_->target_modules()));
+  say.excluded_modules(std::vector<std::string>(trainer_->excluded_modules()));
+  say.fingerprint(std::string(trainer_->fingerprint()));
+  return {};
+}
+Result<void> FullModelHandle::train_plan(Arguments& in, PlainAnswer& out) {
+  const auto tokens = in.integer(), max_seq = in.integer(), parts = in.integer(), words = in.integer();
+  const TrainPlan plan = trainer_->plan(tokens, max_seq, parts, words);
+  const TrainPlanAnswer say{out};
+  say.trainable(plan.trainable);
+  say.all(plan.all);
+  say.weights(plan.weights);
+  say.gradients(plan.gradients);
+  say.optimizer(plan.optimizer);
+  say.activations(plan.activations);
+  return {};
+}
+Result<void> FullModelHandle::train_words(Arguments& in, PlainAnswer& out) {
+  const Rows rows(in);
+  const auto words = trainer_->count_words(rows.rows);
+  if (!words.ok()) return words.error();
+  WordsAnswer{out}.words(words.value());
+  return {};
+}
+Result<void> FullModelHandle::train_count(Arguments& in, PlainAnswer& out) {
+  const Rows rows(in);
+  const auto learned = trainer_->count_learned(rows.rows);
+  if (!learned.ok()) return learned.error();
+  LearnedAnswer{out}.learned(learned.value());
+  return {};
+}
+Result<void> FullModelHandle::train_accumulate(Arguments& in, PlainAnswer& out) {
+  const Rows rows(in);
+  const auto loss = trainer_->accumulate(rows.rows, in.number());
+  if (!loss.ok()) return loss.error();
+  LossAnswer{out}.loss(loss.value());
+  return {};
+}
+Result<void> FullModelHandle::train_outputs(Arguments& in, PlainAnswer& out) {
+  const Rows rows(in);
+  const bool is_whole = in.flag(), learns = in.flag();
+  const auto given = trainer_->outputs(rows.rows, is_whole, learns);
+  if (!given.ok()) return given.error();
+  const TrainOutputsAnswer say{out};
+  say.values(given.value().values);
+  say.width(given.value().width);
+  say.labels(given.value().labels);
+  return {};
+}
+// Times the share, as the loss is.
+Result<void> FullModelHandle::train_gradient(Arguments& in, PlainAnswer&) {
+  const auto values = in.floats();
+  return trainer_->accumulate_gradient(values, in.number());
+}
+Result<void> FullModelHandle::train_drop(Arguments&, PlainAnswer&) {
+  trainer_->drop_gradients();
+  return {};
+}
+// Of a language model, without learning.
+Result<void> FullModelHandle::train_evaluate(Arguments& in, PlainAnswer& out) {
+  const Rows rows(in);
+  const auto loss = trainer_->evaluate(rows.rows);
+  if (!loss.ok()) return loss.error();
+  const EvaluateAnswer say{out};
+  say.sum(loss.value().sum);
+  say.tokens(loss.value().tokens);
+  return {};
+}
+Result<void> FullModelHandle::train_update(Arguments&, PlainAnswer& out) {
+  const auto updated = trainer_->update();
+  if (!updated.ok()) return updated.error();
+  const TrainReport& report = updated.value();
+  const UpdateAnswer say{out};
+  say.step(report.step);
+  say.loss(report.loss);
+  say.grad_norm(report.grad_norm);
+  say.learning_rate(report.learning_rate);
+  say.tokens(report.tokens);
+  return {};
+}
+Result<void> FullModelHandle::train_state(Arguments&, PlainAnswer& out) {
+  const auto room = Arena::fits(static_cast<double>(trainer_->state_size() * sizeof(float)), "the state of training");
+  if (!room.ok()) return room;
+  StateAnswer{out}.state(trainer_->state());
+  return {};
+}
+Result<void> FullModelHandle::train_set_state(Arguments& in, PlainAnswer&) {
+  const auto state = in.floats();
+  return trainer_->set_state(state, in.integer());
+}
+Result<void> FullModelHandle::train_adapter(Arguments&, PlainAnswer& out) {
+  say_tensors(out.keep(trainer_->adapter()), out);
+  return {};
+}
+Result<void> FullModelHandle::checkpoint(Arguments&, PlainAnswer& out) {
+  auto tensors = wattn::checkpoint(model());
+  if (!tensors.ok()) return tensors.error();
+  say_tensors(out.keep(std::move(tensors).value()), out);
+  return {};
+}
+
 }  // namespace
 
-EMSCRIPTEN_BINDINGS(train) {
-  register_model("ModelOnly");
-  register_retrieval("ModelRetrieval");
-  emscripten::class_<TrainerHandle, emscripten::base<RetrievalHandle>>("Model")
-      .constructor()
-      .function("find_spans", &TrainerHandle::find_spans)
-      .function("plan", &TrainerHandle::plan)
-      .function("blocks_of", &TrainerHandle::blocks_of)
-      .function("train_begin", &TrainerHandle::train_begin)
-      .function("train_plan", &TrainerHandle::train_plan)
-      .function("train_words", &TrainerHandle::train_words)
-      .function("train_count", &TrainerHandle::train_count)
-      .function("train_accumulate", &TrainerHandle::train_accumulate)
-      .function("train_outputs", &TrainerHandle::train_outputs)
-      .function("train_gradient", &TrainerHandle::train_gradient)
-      .function("train_drop", &TrainerHandle::train_drop)
-      .function("train_evaluate", &TrainerHandle::train_evaluate)
-      .function("train_update", &TrainerHandle::train_update)
-      .function("train_state", &TrainerHandle::train_state)
-      .function("train_set_state", &TrainerHandle::train_set_state)
-      .function("train_adapter", &TrainerHandle::train_adapter)
-      .function("checkpoint", &TrainerHandle::checkpoint);
-}
+extern "C" EMSCRIPTEN_KEEPALIVE Handle* make_model() { return new FullModelHandle(); }
 
 }  // namespace wattn

@@ -1,61 +1,71 @@
 #include "tokenizer/training.h"
 
-#include <emscripten/bind.h>
+#include <emscripten/emscripten.h>
 
-#include "bindings/convert.h"
+#include <optional>
+#include <utility>
+
+#include "bindings/wire.h"
 #include "tokenizer/formats/folder.h"
 
 namespace wattn {
 namespace {
 
-// Training of a tokenizer: load, feed any number of times, step until done, result.
-class TrainingHandle {
+// Training of a tokenizer.
+class TrainingHandle final : public Handle {
  public:
-  // description: the bytes of the JSON that tokenizer/training.h describes.
-  val load(val description) {
-    std::string bytes;
-    copy_bytes(description, bytes);
-    const auto json = Json::parse(bytes, "train");
-    if (!json.ok()) return answer(json.error());
-    auto training = Training::from_json(json.value().root());
-    if (!training.ok()) return answer(training.error());
-    training_.emplace(std::move(training).value());
-    return answer();
-  }
+#define WIRE_TRAINING_CALL(name, ...) Result<void> name(Arguments& in, PlainAnswer& out);
+#include "core/wire.def"
 
-  // Answer: words (distinct ones so far).
-  val feed(val text, val lengths) {
-    const Texts texts(text, lengths);
-    for (const std::u16string_view view : texts.views) {
-      if (const Result<void> fed = training_->feed(view); !fed.ok()) return answer(fed.error());
-    }
-    return answer("words", training_->num_words());
-  }
-
-  // Answer: more and, while true, stage, done, total.
-  val step() {
-    val out = answer();
-    const bool more = training_->step();
-    out.set("more", more);
-    if (!more) return out;
-    const TrainingProgress& progress = training_->progress();
-    out.set("stage", std::string(progress.stage));
-    out.set("done", static_cast<double>(progress.done));
-    out.set("total", static_cast<double>(progress.total));
-    return out;
-  }
-
-  // Answer: tokenizer_json (bytes).
-  val result() const {
-    const Result<std::string> text = training_->result();
-    if (!text.ok()) return answer(text.error());
-    return answer("tokenizer_json",
-                  to_typed_array(reinterpret_cast<const unsigned char*>(text.value().data()), text.value().size()));
-  }
+ protected:
+  Result<void> answer(std::size_t number, Arguments& in, PlainAnswer& out) override;
 
  private:
   std::optional<Training> training_;  // web/ calls load() first
 };
+
+Result<void> TrainingHandle::answer(std::size_t number, Arguments& in, PlainAnswer& out) {
+  constexpr Result<void> (TrainingHandle::* calls[])(Arguments&, PlainAnswer&) = {
+#define WIRE_TRAINING_CALL(name, ...) &TrainingHandle::name,
+#include "core/wire.def"
+  };
+  return (this->*calls[number])(in, out);
+}
+
+Result<void> TrainingHandle::load(Arguments& in, PlainAnswer&) {
+  const auto json = Json::parse(in.bytes(), "train");
+  if (!json.ok()) return json.error();
+  auto training = Training::from_json(json.value().root());
+  if (!training.ok()) return training.error();
+  training_.emplace(std::move(training).value());
+  return {};
+}
+// words: distinct ones so far.
+Result<void> TrainingHandle::feed(Arguments& in, PlainAnswer& out) {
+  const auto texts = in.texts();
+  for (const std::u16string_view text : texts->views) {
+    if (auto fed = training_->feed(text); !fed.ok()) return fed;
+  }
+  WordsAnswer{out}.words(training_->num_words());
+  return {};
+}
+Result<void> TrainingHandle::step(Arguments&, PlainAnswer& out) {
+  const TokenizerStepAnswer say{out};
+  const bool more = training_->step();
+  say.more(more);
+  if (!more) return {};
+  const TrainingProgress& progress = training_->progress();
+  say.stage(std::string(progress.stage));
+  say.done(progress.done);
+  say.total(progress.total);
+  return {};
+}
+Result<void> TrainingHandle::result(Arguments&, PlainAnswer& out) {
+  const auto text = training_->result();
+  if (!text.ok()) return text.error();
+  TokenizerJsonAnswer{out}.tokenizer_json(std::vector<std::uint8_t>(text.value().begin(), text.value().end()));
+  return {};
+}
 
 }  // namespace
 
@@ -65,13 +75,6 @@ Result<Tokenizer> class_tokenizer(const FolderFiles&, const std::vector<std::str
   return unsupported_error("the files of this tokenizer: expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, found another");
 }
 
-EMSCRIPTEN_BINDINGS(training) {
-  emscripten::class_<TrainingHandle>("Training")
-      .constructor()
-      .function("load", &TrainingHandle::load)
-      .function("feed", &TrainingHandle::feed)
-      .function("step", &TrainingHandle::step)
-      .function("result", &TrainingHandle::result);
-}
+extern "C" EMSCRIPTEN_KEEPALIVE Handle* make_training() { return new TrainingHandle(); }
 
 }  // namespace wattn

@@ -1,4 +1,4 @@
-# The WebAssembly modules, glue and wasm: models, tokenizer and generation (wattn-simd, and wattn-relaxed with relaxed SIMD), the same with
+# The WebAssembly modules: models, tokenizer and generation (wattn-simd, and wattn-relaxed with relaxed SIMD), the same with
 # all that is rare and training of models (wattn-full-simd and wattn-full-relaxed), a tokenizer that can be trained (wattn-tokenizer), the
 # building blocks with word2vec (wattn-nn) and search over vectors (wattn-search).
 
@@ -14,24 +14,23 @@ foreach(source ${sources})
   cmake_path(GET source STEM name)
   set(binding wattn_binding_${name})
   add_library(${binding} OBJECT EXCLUDE_FROM_ALL ${source})
-  target_compile_options(${binding} PRIVATE -Oz) # Embind's templates, inlined, were 5 % of a module
+  target_compile_options(${binding} PRIVATE -Oz)
   # Type names are for messages of Embind's own; without RTTI there are none.
   target_compile_definitions(${binding} PRIVATE EMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0)
   target_include_directories(${binding} PRIVATE ${PROJECT_SOURCE_DIR}) # "bindings/..."
   target_link_libraries(${binding} PRIVATE wattn_options)
 endforeach()
-foreach(binding wattn_binding_build_id wattn_binding_search wattn_binding_constraints)
+foreach(binding wattn_binding_build_id wattn_binding_wire wattn_binding_search wattn_binding_constraints)
   add_dependencies(${binding} wattn_build_id)
   target_compile_options(${binding} PRIVATE -include ${PROJECT_BINARY_DIR}/build_id.h)
 endforeach()
 
-# wattn_module(name path rooms... SOURCES names...): the module <path>.{mjs,wasm} in the build's folder, of bindings/<names>.cpp, linked
-# to those rooms. The target `modules` is all of them.
+# wattn_module(name path rooms... SOURCES names...): the module <path>.wasm in the build's folder, of bindings/<names>.cpp, linked to those
+# rooms. Of the glue that Emscripten writes beside it only wattn-nn.mjs is used, which has Embind; web/host/plain_module.ts starts the others. The target `modules` is all of them.
 add_custom_target(modules)
 function(wattn_module module path)
   cmake_parse_arguments(arg "" "" "SOURCES" ${ARGN})
   list(TRANSFORM arg_UNPARSED_ARGUMENTS PREPEND wattn_)
-  list(APPEND arg_SOURCES build_id no_printf)
   list(TRANSFORM arg_SOURCES PREPEND wattn_binding_)
   cmake_path(GET path PARENT_PATH folder)
   cmake_path(GET path FILENAME file_name)
@@ -41,35 +40,35 @@ function(wattn_module module path)
   set_target_properties(${module} PROPERTIES LINKER_LANGUAGE CXX SUFFIX .mjs
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder} OUTPUT_NAME ${file_name})
   target_link_options(${module} PRIVATE
-    -fno-exceptions -fno-rtti -lembind
-    -O2                           # -O3 and -Os rename imports and exports: one glue would not fit both, and threads would not start
-    -sDYNAMIC_EXECUTION=0         # Embind must not make functions out of strings: pages forbid it
+    -fno-exceptions -fno-rtti
+    -O2                           # -O3 and -Os rename imports and exports, which web/host calls by their names
+    -sDYNAMIC_EXECUTION=0         # Embind (wattn-nn) must not make functions out of strings: pages forbid it
     -sMODULARIZE -sEXPORT_ES6     # one factory function, nothing happens on import
-    -sUSE_ES6_IMPORT_META=0       # the host finds and instantiates the wasm (web/wasm_loader.ts), never the glue
+    -sUSE_ES6_IMPORT_META=0       # the host finds and instantiates the wasm (web/host/wasm_loader.ts), never the glue
     -sENVIRONMENT=web,worker
     -sWASM_BIGINT                 # no wrappers for 64-bit integers
     -sMIN_SAFARI_VERSION=160400 -sMIN_CHROME_VERSION=91 -sMIN_FIREFOX_VERSION=89  # the first with SIMD: no fallbacks for older
     -sFILESYSTEM=0
     -sBINARYEN_EXTRA_PASSES=--skip-pass=memory-packing # data cut into pieces compresses worse
-    -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=4MB -sMAXIMUM_MEMORY=4GB # web/wasm_loader.ts makes the memory, of these sizes
+    -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=4MB -sMAXIMUM_MEMORY=4GB # web/host/wasm_loader.ts makes the memory, of these sizes
     -sWASM_WORKERS                # shared memory without POSIX threads; tools/bundle.mjs clears the mark for pages without it
     -sSTACK_SIZE=512KB
     -sINCOMING_MODULE_JS_API=instantiateWasm,print,printErr,onAbort,wasmMemory)
 endfunction()
 
-# The modules with models come twice, also with the kernels for relaxed SIMD. The glue names its wasm file: the same name for all, so that
-# one glue fits all (tools/bundle.mjs compares them).
+# The modules with models come twice, also with the kernels for relaxed SIMD.
 function(wattn_module_pair module folder)
   wattn_module(${module}-simd ${folder}wattn ${ARGN})
   wattn_module(${module}-relaxed ${folder}relaxed/wattn kernels_relaxed ${ARGN})
 endfunction()
 
-wattn_module_pair(wattn "" tasks SOURCES model model_options plain_calls serve tokenizer)
-wattn_module_pair(wattn-full full/ tasks SOURCES train model_options plain_calls serve tokenizer)
-wattn_module(wattn-tokenizer wattn-tokenizer tokenizer SOURCES tokenizer training)
-wattn_module(wattn-nn wattn-nn nn learn SOURCES nn word2vec logistic)
+wattn_module_pair(wattn "" tasks SOURCES wire model model_calls serve tokenizer)
+wattn_module_pair(wattn-full full/ tasks SOURCES wire train model_calls serve tokenizer)
+wattn_module(wattn-tokenizer wattn-tokenizer tokenizer SOURCES wire tokenizer training)
+wattn_module(wattn-nn wattn-nn nn learn SOURCES nn word2vec logistic build_id no_printf)
+target_link_options(wattn-nn PRIVATE -lembind)
 
-# Modules without glue: plain exports (bindings/search.cpp, constraints.cpp), and the memory that the host makes.
+# Modules that the host calls by exports of their own (bindings/search.cpp, constraints.cpp).
 function(wattn_plain_module name stack optimise)
   add_executable(wattn-${name})
   add_dependencies(modules wattn-${name})

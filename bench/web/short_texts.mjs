@@ -22,20 +22,20 @@ if (!existsSync(join(data, kQuestions))) {
   process.exit(0);
 }
 installRivals(kRival);
-// Before wattn is imported: times its calls of model_embed, the export that tokenizes one text, runs the model and pools.
+// Before wattn is imported: times its calls of call, the export that tokenizes one text, runs the model and pools.
 let inside = 0;
 const { instantiate } = WebAssembly;
 WebAssembly.instantiate = async (...given) => {
   const instance = await instantiate(...given);
-  const { model_embed } = instance.exports ?? {};
-  if (!model_embed) return instance;
+  const { call } = instance.exports ?? {};
+  if (!call) return instance;
   const timed = (...args) => {
     const start = performance.now();
-    const answer = model_embed(...args);
+    const answer = call(...args);
     inside += performance.now() - start;
     return answer;
   };
-  return { exports: { ...instance.exports, model_embed: timed } };
+  return { exports: { ...instance.exports, call: timed } };
 };
 const { Tokenizer } = await importRival('@huggingface/tokenizers');
 const { AutoTokenizer, pipeline } = await import(pathToFileURL(join(process.env.DIST ?? join(root, 'dist'), 'node.js')).href);
@@ -124,7 +124,7 @@ for (const [name, model, dtype] of [
     const start = performance.now();
     for (let i = 0; i < repeat; ++i) kept = await embed(text);
     const took = performance.now() - start;
-    if (inside === 0) throw new Error('this build has no export model_embed');
+    if (inside === 0) throw new Error('this build has no export call');
     if (round < 0) continue;
     all.push((1000 * took) / repeat);
     alone.push((1000 * inside) / repeat);

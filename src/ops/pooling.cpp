@@ -9,15 +9,11 @@ namespace wattn {
 namespace {
 
 constexpr std::pair<std::string_view, PoolingMode> kModeNames[] = {
-    {"cls", PoolingMode::kCls},
-    {"first_token", PoolingMode::kCls},
-    {"max", PoolingMode::kMax},
-    {"mean", PoolingMode::kMean},
-    {"mean_sqrt_len_tokens", PoolingMode::kMeanSqrtLen},
-    {"weightedmean", PoolingMode::kWeightedMean},
-    {"lasttoken", PoolingMode::kLastToken},
-    {"last_token", PoolingMode::kLastToken},
-    {"eos", PoolingMode::kLastToken},
+#define WIRE_OF_POOLING
+#define WIRE_ENUM(Name)
+#define WIRE_WORD(enumerator, word) {word, PoolingMode::enumerator},
+#define WIRE_ENUM_END
+#include "core/wire.def"
 };
 
 // x: the rows of a part that are pooled, at least one.

@@ -143,6 +143,7 @@ export const demo = {
 export const bundle = { ...command('bundle', ...node('tools/bundle.mjs'), { counts: false }), needed: true };
 export const models = { ...command('fetch models', ...node('tools/fetch_minilm.mjs'), { counts: false }), needed: true };
 export const includes = command('check includes', ...node('tools/check_includes.mjs'));
+export const wire = command('check wire', ...node('tools/wire.mjs', '--check'));
 export const cppFormat = command('check C++ format', ...node('tools/format.mjs', '--check', 'cpp'));
 export const webFormat = command('check JS and TS format', ...node('tools/format.mjs', '--check', 'web'));
 export const tidy = command('check C++ names', ...node('tools/tidy.mjs'));

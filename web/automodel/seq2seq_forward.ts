@@ -39,7 +39,7 @@ function layOut(layout: Layout, source: Inputs, target: Inputs, requested: Seq2S
   const [read, written] = [layout.tokens(source, hidden), layout.tokens(target, hidden)];
   const out: Seq2SeqOutput = {
     logits: layout.tokens(target, info.vocab_size)((result) => result.logits),
-    encoder_last_hidden_state: read((result) => result.encoder_last_hidden_state),
+    encoder_last_hidden_state: read((result) => result.encoder_last_hidden_state as Float32Array),
   };
   if (requested.output_hidden_states) {
     out.encoder_hidden_states = layout.layers('encoder_hidden_states', encoder_layers + 1, read);

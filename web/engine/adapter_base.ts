@@ -68,7 +68,7 @@ export async function baseOf(
     const tensors = readAdapter([...files, await readWeights(from, progress, signal)]);
     const wholes = tensors.filter(({ isWhole }) => isWhole);
     const sizes = await Promise.all(kTokenizerFiles.map((file) => from.size(file, signal)));
-    const words = { adapted_names: wholes.map(({ name }) => name), adapted_rows: Int32Array.from(wholes, ({ rows }) => rows) };
+    const words = { adapted_names: wholes.map(({ name }) => name), adapted_rows: wholes.map(({ rows }) => rows) };
     const tokenizer = sizes.some((size) => size !== undefined) ? model : undefined;
     const full = tensors.some(({ isWhole, parts }) => isWhole || (parts & ~(kParts.magnitude | kParts.more)) !== 0);
     return {

@@ -66,7 +66,7 @@ export function adapt(engine: HostEngine, change: AdapterChange): void {
       tensors.flatMap((tensor) => tensor.values),
     );
     const each = tensors.map((tensor) => tensor.name);
-    const { adapter: number, labels } = engine.call((handle) => handle.add_adapter(each, { sizes, values }));
+    const { adapter: number, labels } = engine.call((handle) => handle.add_adapter(each, sizes, values));
     held.set(name, { number, files: filesWith(engine, change.files, labels) });
   } else {
     const { number, files } = held.get(name) as HeldAdapter;

@@ -8,7 +8,7 @@ import { kSourceRules, openModel } from '../source/model_source.js';
 import { openModelFiles, streamWeights } from '../source/weight_files.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import type { ChatTemplates } from '../tokenizer/types.js';
-import type { Helpers, SeamEmbedOptions, LoadedHead, SeamModel, SeamModule } from '../host/seam.js';
+import type { HelpersAnswer, SeamEmbedOptions, LoadedHead, SeamLoadRequest, SeamModel } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
 import { jobPace, runJob } from './job.js';
 import { abortable, Breather, throwIfAborted } from '../core/signal.js';
@@ -91,7 +91,7 @@ interface Wanted {
   /** Whether the head is one that generates text. */
   generates: boolean;
   watch: Watch | undefined;
-  wasm: WasmFiles<SeamModule> | undefined;
+  wasm: WasmFiles | undefined;
   adaptedHead: boolean;
   idsOnly: boolean;
 }
@@ -138,7 +138,7 @@ export class Engine implements AnyEngine {
     options: LoadOptions = {},
     head: LoadedHead = 'none',
     watch?: Watch,
-    wasm?: WasmFiles<SeamModule>,
+    wasm?: WasmFiles,
     adaptedHead = false,
     idsOnly = false,
   ): Promise<Engine> {
@@ -209,14 +209,14 @@ export class Engine implements AnyEngine {
       const own = options.dtype ?? (gguf ? (await import('../source/gguf_header.js')).ownDtype(files[0]![1]) : 'f32');
       const dtype = own === 'fp32' ? 'f32' : own;
       const more = { ...(context_length && { context_length }), ...adaptedOf(options)?.words };
-      const request = ownCopy({ precision, dtype, head, adapted_head: adaptedHead, ...more });
+      const request: SeamLoadRequest = ownCopy({ precision, dtype, head, adapted_head: adaptedHead, ...more });
       const { weight_files } = await abortable(
         making.ask((handle) => handle.begin(files, request)),
         signal,
       );
       const { compiled, instance, host: loading, ...plan } = await making.made();
       const room = plan.threads > 1 ? loading.call((handle) => handle.make_room_for_helpers(plan.threads - 1)) : undefined;
-      const startTeam = (helpers: Helpers) => {
+      const startTeam = (helpers: HelpersAnswer) => {
         const team = startHelpers(compiled.module, instance, helpers);
         endHelpers = team.end;
         return team.ready;
@@ -242,7 +242,16 @@ export class Engine implements AnyEngine {
       streamed = true;
       const { held } = loading.call((handle) => handle.finish());
       for (const [i, each] of splitHeld(held, opened.length).entries()) opened[i]?.keep?.(each);
-      const { code: _code, message: _message, adapters, ...info } = loading.call((handle) => handle.info());
+      const {
+        code: _code,
+        message: _message,
+        adapters,
+        prompt_names,
+        prompt_texts,
+        ...said
+      } = loading.call((handle) => handle.info());
+      const prompts = Object.fromEntries(prompt_names.map((name, i) => [name, prompt_texts[i] as string]));
+      const info = { ...said, prompts };
       const tasks = adapters > 0 ? (readJson(files, 'config.json')?.lora_adaptations as string[]) : undefined;
       const build_id = instance.seam.build_id();
       const why = plan.reason === undefined ? {} : { threads_reason: plan.reason };
@@ -352,7 +361,7 @@ export class Engine implements AnyEngine {
   /** Embeds texts, in as many jobs as needed. */
   async embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult> {
     const engine = await adapted(this, options);
-    const { first_text = 0, ...rest } = ownCopy(options);
+    const { first_text = 0, adapter: _adapter, ...rest } = ownCopy(options);
     const pace = jobPace();
     const parts: Float32Array[] = [];
     const tokens = new Int32Array(texts.length);

@@ -1,9 +1,9 @@
 // The WebAssembly instance that a model is loaded into, or described by.
 import { UnsupportedError } from '../core/errors.js';
-import { withModelCalls } from '../host/model_calls.js';
-import type { SeamModel, SeamModule } from '../host/seam.js';
+import type { SeamModel } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
 import { ownFiles } from '../host/own_files.js';
+import { modelHandle } from '../host/text_calls.js';
 import { planThreads } from '../host/threads.js';
 import {
   compileWasm,
@@ -19,7 +19,7 @@ import type { NamedBytes } from '../source/model_files.js';
 /** A new instance, and the number of threads it can use. */
 async function makeInstance(
   wanted: number | undefined,
-  wasm: WasmFiles<SeamModule>,
+  wasm: WasmFiles,
 ): Promise<{ compiled: Compiled; instance: Instance; threads: number; reason: string | undefined }> {
   const plan = wasmIsGiven() ? { threads: 1, reason: 'env.wasm names the WebAssembly' } : planThreads(wanted);
   if (plan.threads > 1) {
@@ -42,7 +42,7 @@ export class Loading {
 
   constructor(
     private readonly threads: number | undefined,
-    private wasm: WasmFiles<SeamModule> = ownFiles,
+    private wasm: WasmFiles = ownFiles,
   ) {
     this.making = this.make();
     this.making.catch(() => {}); // ask() reports it
@@ -50,7 +50,7 @@ export class Loading {
 
   private async make() {
     const made = await makeInstance(this.threads, this.wasm);
-    const host = new SeamHost('this model', made.instance, withModelCalls(made.instance, new made.instance.seam.Model()));
+    const host = new SeamHost('this model', made.instance, modelHandle(made.instance));
     if (!this.isOpen) host.release();
     return { ...made, host };
   }
@@ -76,12 +76,12 @@ export class Loading {
 
   /** The header of a GGUF file as the small files of a repository; undefined if the header is longer than these bytes. */
   async ggufFiles(bytes: Uint8Array): Promise<NamedBytes[] | undefined> {
-    const { is_cut_off, files } = await this.ask((handle) => handle.gguf_files(bytes));
-    return is_cut_off ? undefined : files;
+    const { is_cut_off, names, contents } = await this.ask((handle) => handle.gguf_files(bytes));
+    return is_cut_off ? undefined : names.map((name, i) => [name, contents[i] as Uint8Array]);
   }
 
   /** The WebAssembly with all architectures, if that is another one. */
-  fuller(): WasmFiles<SeamModule> | undefined {
+  fuller(): WasmFiles | undefined {
     return this.wasm === ownFiles ? fullWasm() : undefined;
   }
 

@@ -2,7 +2,7 @@
 import type { Tensor } from '../core/tensor.js';
 import type { TensorBase } from '../core/tensor_base.js';
 import type { AbortSignalLike, Disposable_, OutputPrecision, WasmKind } from '../core/types.js';
-import type { HeadKind, ModelFacts, ModelKind } from '../host/seam.js';
+import type { HeadKind, ModelFacts, ModelKind, PoolingMode } from '../host/seam.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 import type { Tokenizer } from '../tokenizer/types.js';
 
@@ -111,9 +111,7 @@ export interface LoadOptions extends SourceOptions {
   context_length?: number;
 }
 
-/** sentence-transformers' names, and transformers.js's `'first_token'` (= cls), `'last_token'` and `'eos'` (= lasttoken). */
-export type PoolingMode =
-  'mean' | 'cls' | 'max' | 'mean_sqrt_len_tokens' | 'weightedmean' | 'lasttoken' | 'first_token' | 'last_token' | 'eos';
+export type { PoolingMode };
 
 /** Facts about a loaded model, and how it runs. */
 export interface ModelInfo extends ModelFacts {

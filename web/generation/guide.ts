@@ -232,11 +232,7 @@ export class Guide {
   private say(own: Guided, prompt: number, row: number, { state, before }: Row): void {
     const { constraint } = own.compiled;
     const tell = (mask: Int32Array, forced: readonly number[]) =>
-      this.engine.call((handle: SeamModel) => ({
-        code: 0,
-        message: '',
-        taken: handle.constrain(mask, Int32Array.from(forced), prompt * this.width + row),
-      })).taken;
+      this.engine.call((handle: SeamModel) => handle.constrain(mask, forced, prompt * this.width + row)).taken;
     // A beam that only fills up their number: its score is too low to count.
     if (state === 0) return void tell(new Int32Array(Math.ceil(this.all.tokens / 32)).fill(-1), []);
     const forced = this.width > 1 || before !== undefined ? [] : this.forced(constraint, state);

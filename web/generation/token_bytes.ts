@@ -1,7 +1,7 @@
 // The tokens of a vocabulary as the bytes that they add in the middle of a text.
 import type { TaskEngine } from '../engine/task.js';
+import { DecodeFlags } from '../host/wire.js';
 
-const kSkipSpecial = 1;
 const kAtOnce = 16384;
 
 /** The characters that byte-level tokenizers write bytes as (GPT-2's bytes_to_unicode), by code point. */
@@ -49,7 +49,7 @@ export function tokenBytes(engine: TaskEngine, count: number): TokenBytes {
   const known: (readonly number[] | Uint8Array | undefined)[] = [];
   for (let begin = 0; begin < count; begin += kAtOnce) {
     const ids = Array.from({ length: Math.min(kAtOnce, count - begin) }, (_, i) => begin + i);
-    const { pieces } = engine.call((handle) => handle.decode_pieces(ids, kSkipSpecial));
+    const { pieces } = engine.call((handle) => handle.decode_pieces(ids, DecodeFlags.skip_special_tokens));
     pieces.forEach((piece, i) => {
       const id = begin + i;
       if (typeof piece !== 'string') {

@@ -1,6 +1,7 @@
 // Compiles the WebAssembly of constraints, on the caller's side. This file is always imported when it is first needed, as nn_host.ts.
-import { createConstraints, type ConstraintsSeam } from './constraints_seam.js';
+import type { ConstraintsSeam } from './constraints_seam.js';
 import { embedded } from './embedded.js';
+import { createPlain } from './plain_module.js';
 import { compileWasm, type WasmFiles } from './wasm_loader.js';
 
 /** See wasm_files.ts. */
@@ -8,7 +9,7 @@ declare const __WATTN_INLINE__: boolean;
 
 // Bundlers recognise exactly this form of URL and include the file.
 const files: WasmFiles<ConstraintsSeam> = {
-  createModule: createConstraints,
+  createModule: createPlain,
   choose: () =>
     __WATTN_INLINE__
       ? embedded('constraints')

@@ -1,4 +1,5 @@
 // The WebAssembly of constraints (bindings/constraints.cpp): plain exports, and instances of a module that the caller's side compiled.
+import { createPlain } from './plain_module.js';
 import { instantiateWasm, type Instance, type WasmFiles } from './wasm_loader.js';
 
 /** Numbers name constraints and states; 0 is the state of no text. */
@@ -20,30 +21,8 @@ export interface ConstraintsSeam {
   fitting(constraint: number, state: number, tokens: number): number;
 }
 
-interface Settings {
-  wasmMemory: WebAssembly.Memory;
-  instantiateWasm(imports: WebAssembly.Imports, receive: (instance: WebAssembly.Instance) => void): void;
-}
-
-/** What Emscripten's glue is for the other files. */
-export function createConstraints(settings: object): Promise<ConstraintsSeam> {
-  const { wasmMemory: memory, instantiateWasm } = settings as Settings;
-  return new Promise((resolve) => {
-    const env = { memory, emscripten_notify_memory_growth: () => {} };
-    instantiateWasm({ env }, ({ exports }) => {
-      const { build_id, _initialize, ...seam } = exports as any;
-      _initialize?.();
-      const text = (at: number) => {
-        const bytes = new Uint8Array(memory.buffer);
-        return new TextDecoder().decode(bytes.slice(at, bytes.indexOf(0, at)));
-      };
-      resolve({ ...seam, build_id: build_id && (() => text(build_id())) });
-    });
-  });
-}
-
 const files: WasmFiles<ConstraintsSeam> = {
-  createModule: createConstraints,
+  createModule: createPlain,
   choose: () => ({ kind: 'simd', file: 'constraints' }),
 };
 

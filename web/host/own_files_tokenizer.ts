@@ -1,5 +1,5 @@
 // In place of own_files.ts in wattn/tokenizer.
-import type { SeamModule } from './seam.js';
+import { createPlain } from './plain_module.js';
 import { wasmFiles } from './wasm_files_tokenizer.js';
 import { useWasm, type WasmFiles } from './wasm_loader.js';
 
@@ -7,8 +7,8 @@ import { useWasm, type WasmFiles } from './wasm_loader.js';
 declare const __WATTN_INLINE__: boolean;
 
 /** For folders whose class or other files change what tokenizer.json says. Not on the edge, which compiles nothing later. */
-const full: WasmFiles<SeamModule> = {
-  createModule: async (settings) => (await import('./full_glue.js')).createModule(settings),
+const full: WasmFiles = {
+  createModule: createPlain,
   choose: () => ({ kind: 'simd', flag: 'full-simd', url: () => new URL('./wattn-full-simd.wasm', import.meta.url) }),
 };
 

@@ -26,7 +26,7 @@ export class Room {
     this.memory = memory;
     // Not an instanceof: the buffer may be of another realm.
     this.isShared = Object.prototype.toString.call(memory.buffer) === '[object SharedArrayBuffer]';
-    this.open = exports['text_room'] as (bytes: number) => number;
+    this.open = exports['make_room'] as (bytes: number) => number;
   }
 
   /** Makes sure that the views reach to an address. */
@@ -64,6 +64,20 @@ export class Room {
     let at = (this.address + used + 3) >>> 2;
     for (const text of texts) this.words[at++] = text.length;
     return used;
+  }
+
+  /** Writes arguments of a call: see Arguments of bindings/wire.h. */
+  writeParts(parts: readonly (readonly [kind: number, count: number, values?: ArrayBufferView])[]): void {
+    this.make(parts.reduce((sum, [, , values]) => sum + 16 + (values?.byteLength ?? 0), 0));
+    let at = this.address;
+    for (const [kind, count, values] of parts) {
+      this.words[at >>> 2] = kind;
+      this.words[(at >>> 2) + 1] = count;
+      at += 8;
+      if (!values) continue;
+      this.bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), at);
+      at += 8 * Math.ceil(values.byteLength / 8);
+    }
   }
 
   writeIds(ids: ArrayLike<number>): void {

@@ -48,7 +48,7 @@ export class SeamHost<Handle extends { delete?(): void }> {
     if (!this.broken) inside?.handle.delete?.();
   }
 
-  // A trap or an exception of the glue code: C++ frames were not unwound, so the instance cannot be used any more.
+  // A trap, or an exception on the way: C++ frames were not unwound, so the instance cannot be used any more.
   private explain(instance: Instance<unknown>, cause: unknown): WattnError {
     const { name, message } = (cause ?? {}) as { name?: unknown; message?: unknown };
     const stack = /stack|recursion/i.test(String(message));

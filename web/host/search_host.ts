@@ -1,5 +1,6 @@
 // Instances of the WebAssembly of search (bindings/search.cpp). This file is always imported when it is first needed, as nn_host.ts.
 import { embedded } from './embedded.js';
+import { createPlain } from './plain_module.js';
 import { compileWasm, instantiateWasm, type Instance, type WasmFiles } from './wasm_loader.js';
 
 /** See wasm_files.ts. */
@@ -23,25 +24,9 @@ export interface SearchSeam {
   scores(query: number, rows: number, n: number, out: number): void;
 }
 
-interface Settings {
-  wasmMemory: WebAssembly.Memory;
-  instantiateWasm(imports: WebAssembly.Imports, receive: (instance: WebAssembly.Instance) => void): void;
-}
-
-/** What Emscripten's glue is for the other files: this one has plain exports. */
-function createModule(settings: object): Promise<SearchSeam> {
-  const { wasmMemory: memory, instantiateWasm } = settings as Settings;
-  return new Promise((resolve) => {
-    instantiateWasm({ env: { memory } }, ({ exports }) => {
-      const { __heap_base, build_id, ...seam } = exports as any;
-      const text = (at: number) => {
-        const bytes = new Uint8Array(memory.buffer);
-        return new TextDecoder().decode(bytes.slice(at, bytes.indexOf(0, at)));
-      };
-      const base = Math.ceil((__heap_base?.value ?? 0) / 64) * 64;
-      resolve({ ...seam, base, build_id: build_id && (() => text(build_id())) });
-    });
-  });
+async function createModule(settings: object): Promise<SearchSeam> {
+  const { __heap_base, ...seam } = await createPlain<SearchSeam & { __heap_base: WebAssembly.Global | undefined }>(settings);
+  return { ...seam, base: Math.ceil((__heap_base?.value ?? 0) / 64) * 64 };
 }
 
 // Bundlers recognise exactly this form of URL and include the file.

@@ -1,6 +1,8 @@
 // Texts and ids by the plain exports of bindings/tokenizer.cpp: for a short text, Embind's values take many times as long as tokenizing.
 import { Room } from './room.js';
-import type { Answer, SeamEncodeOptions, TextCalls } from './seam.js';
+import type { Answer, SeamEncodeOptions, SeamModel, SeamTokenizerHandle, SeamTrainingHandle, TextCalls } from './seam.js';
+import { DecodeFlags, EncodedArrays, EncodeFlags, kTruncationStrategyWords } from './wire.js';
+import { withCalls } from './wire_calls.js';
 import type { Instance } from './wasm_loader.js';
 
 /** Numbers are addresses, counts and flags; addresses come back signed. */
@@ -19,15 +21,9 @@ interface Exports {
   text_pieces(tokenizer: number, ids: number, flags: number): number;
 }
 
-/** The optional arrays of an EncodeAnswer, as in FlatEncodings::Wanted. */
-export const kArrays = { type_ids: 1, offsets: 2, special_tokens_mask: 4, word_ids: 8, sequence_ids: 16, per_encoding: 32 };
-const kAllArrays = 63;
-
-const kStrategies: readonly unknown[] = ['longest_first', 'only_first', 'only_second'];
-
 const kLongest = 2 ** 31 - 1;
 
-// Words of 32 bits in TextAnswer: the code, the text, then the arrays, each an address and a count.
+// Words of 32 bits in FlatAnswer: the code, the text, then the arrays, each an address and a count.
 const kText = 1;
 const kIds = 3;
 const [kTypeIds, kOffsets, kMask, kWordIds, kSequenceIds, kLengths, kUntruncated, kUnknown, kTextIndex, kTokens] = [
@@ -36,29 +32,28 @@ const [kTypeIds, kOffsets, kMask, kWordIds, kSequenceIds, kLengths, kUntruncated
 
 const kNone = new Int32Array();
 
-/** The flags of to_encode_options() in C++, with the arrays. */
-export function toFlags(options: SeamEncodeOptions): number {
+const flag = (is: boolean, bit: number): number => (is ? bit : 0);
+
+/** EncodeFlags. */
+function toFlags(options: SeamEncodeOptions): number {
+  const strategy = kTruncationStrategyWords.indexOf(options.strategy ?? 'longest_first');
   return (
-    (options.add_special_tokens === false ? 0 : 1) |
-    (options.split_special_tokens ? 2 : 0) |
-    (options.truncation_side === 'left' ? 4 : 0) |
-    (options.return_overflowing ? 8 : 0) |
-    (options.return_tokens ? 16 : 0) |
-    (options.max_length == null ? 0 : 32) |
-    (Math.max(0, kStrategies.indexOf(options.strategy)) << 6) |
-    ((options.arrays ?? kAllArrays) << 8)
+    flag(options.add_special_tokens !== false, EncodeFlags.add_special_tokens) |
+    flag(options.split_special_tokens === true, EncodeFlags.split_special_tokens) |
+    flag(options.truncation_side === 'left', EncodeFlags.truncates_left) |
+    flag(options.return_overflowing === true, EncodeFlags.return_overflowing) |
+    flag(options.return_tokens === true, EncodeFlags.return_tokens) |
+    flag(options.max_length != null, EncodeFlags.has_max_length) |
+    (strategy * EncodeFlags.strategy) |
+    ((options.arrays ?? EncodedArrays.all) * EncodeFlags.arrays)
   );
 }
 
-/** A handle with the calls for texts. */
-export function withTextCalls<Handle extends { tokenizer(): number }>(
-  instance: Instance<unknown>,
-  handle: Handle,
-  room = new Room(instance),
-): Handle & TextCalls {
-  const { text_encode, text_decode, text_tokens, text_pieces } = instance.exports as unknown as Exports;
+/** The calls for texts of a tokenizer in C++, whose address stays what it was at first. */
+function textCalls(instance: Instance, room: Room, addressOf: () => number): TextCalls {
+  const { text_encode, text_decode, text_pieces, text_tokens } = instance.exports as unknown as Exports;
   let own = 0;
-  const tokenizer = () => (own ||= handle.tokenizer() >>> 0);
+  const tokenizer = () => (own ||= addressOf() >>> 0);
 
   /** Word `at` of an answer, which is an address or a count. */
   const word = (at: number): number => (room.words[at] as number) >>> 0;
@@ -81,7 +76,7 @@ export function withTextCalls<Handle extends { tokenizer(): number }>(
 
   const encode: TextCalls['encode'] = (texts, pairs, options) => {
     const used = room.writeTexts(pairs ? [...texts, ...pairs] : texts);
-    const { max_length = 0, overlap = 0, arrays = kAllArrays, return_tokens } = options;
+    const { max_length = 0, overlap = 0, arrays = EncodedArrays.all, return_tokens } = options;
     const ints = (array: number, at: number, each?: number) => (arrays & array ? numbers(at, each) : kNone);
     return answer(
       text_encode(tokenizer(), used, texts.length, pairs?.length ?? 0, toFlags(options), Math.min(max_length, kLongest), overlap),
@@ -89,25 +84,29 @@ export function withTextCalls<Handle extends { tokenizer(): number }>(
         code: 0,
         message: '',
         ids: numbers(at + kIds),
-        type_ids: ints(kArrays.type_ids, at + kTypeIds),
-        offsets: ints(kArrays.offsets, at + kOffsets, 2),
-        special_tokens_mask: ints(kArrays.special_tokens_mask, at + kMask),
-        word_ids: ints(kArrays.word_ids, at + kWordIds),
-        sequence_ids: ints(kArrays.sequence_ids, at + kSequenceIds),
-        lengths: ints(kArrays.per_encoding, at + kLengths),
-        untruncated: ints(kArrays.per_encoding, at + kUntruncated),
-        unknown: new Float32Array(ints(kArrays.per_encoding, at + kUnknown).buffer),
-        text: ints(kArrays.per_encoding, at + kTextIndex),
+        type_ids: ints(EncodedArrays.type_ids, at + kTypeIds),
+        offsets: ints(EncodedArrays.offsets, at + kOffsets, 2),
+        special_tokens_mask: ints(EncodedArrays.special_tokens_mask, at + kMask),
+        word_ids: ints(EncodedArrays.word_ids, at + kWordIds),
+        sequence_ids: ints(EncodedArrays.sequence_ids, at + kSequenceIds),
+        lengths: ints(EncodedArrays.per_encoding, at + kLengths),
+        untruncated: ints(EncodedArrays.per_encoding, at + kUntruncated),
+        unknown: new Float32Array(ints(EncodedArrays.per_encoding, at + kUnknown).buffer),
+        text: ints(EncodedArrays.per_encoding, at + kTextIndex),
         tokens: return_tokens ? tokens(at) : undefined,
       }),
     );
   };
 
-  return Object.assign(handle, {
+  return {
     encode,
     decode(ids: ArrayLike<number>, skipSpecialTokens: boolean, cleanUpSpaces: boolean) {
       room.writeIds(ids);
-      const address = text_decode(tokenizer(), ids.length, (skipSpecialTokens ? 1 : 0) | (cleanUpSpaces ? 2 : 0));
+      const address = text_decode(
+        tokenizer(),
+        ids.length,
+        flag(skipSpecialTokens, DecodeFlags.skip_special_tokens) | flag(cleanUpSpaces, DecodeFlags.clean_up_spaces),
+      );
       return answer(address, (at) => ({ code: 0, message: '', text: text(at) }));
     },
     decode_pieces(ids: ArrayLike<number>, flags: number) {
@@ -119,5 +118,25 @@ export function withTextCalls<Handle extends { tokenizer(): number }>(
       room.writeIds(ids);
       return answer(text_tokens(tokenizer(), ids.length), (at) => ({ code: 0, message: '', tokens: tokens(at) }));
     },
-  });
+  };
 }
+
+/** A new handle of C++ at the address that `make` gives. */
+const made = (make: (() => number) | undefined) => make!() >>> 0;
+
+export function modelHandle(instance: Instance): SeamModel {
+  const { seam } = instance;
+  const [room, address] = [new Room(instance), made(seam.make_model)];
+  const texts = textCalls(instance, room, () => seam.model_tokenizer!(address));
+  return Object.assign(withCalls<SeamModel>(instance, room, address, 'Model'), texts);
+}
+
+export function tokenizerHandle(instance: Instance): SeamTokenizerHandle {
+  const { seam } = instance;
+  const [room, address] = [new Room(instance), made(seam.make_tokenizer)];
+  const texts = textCalls(instance, room, () => seam.tokenizer_of(address));
+  return Object.assign(withCalls<SeamTokenizerHandle>(instance, room, address, 'Tokenizer'), texts);
+}
+
+export const trainingHandle = (instance: Instance): SeamTrainingHandle =>
+  withCalls<SeamTrainingHandle>(instance, new Room(instance), made(instance.seam.make_training), 'Training');

@@ -1,6 +1,6 @@
 // Helper threads: whether they are available, and their start. A helper is a worker with its own instance over the engine's memory. It
 // runs wattn_serve, which sleeps until the engine has work (src/core/thread_team.h).
-import type { Helpers } from './seam.js';
+import type { HelpersAnswer } from './wire.js';
 import type { Instance } from './wasm_loader.js';
 import type { WorkerHandle } from './worker_port.js';
 import { workers } from './workers.js';
@@ -42,7 +42,11 @@ interface HelperTeam {
   end(): void;
 }
 
-export function startHelpers(module: WebAssembly.Module, { memory }: Instance, { team, stacks, stack_bytes }: Helpers): HelperTeam {
+export function startHelpers(
+  module: WebAssembly.Module,
+  { memory }: Instance,
+  { team, stacks, stack_bytes }: HelpersAnswer,
+): HelperTeam {
   const helpers: WorkerHandle[] = [];
   let giveUp: (error: Error) => void;
   const late = new Promise<never>((_, reject) => (giveUp = reject));
@@ -60,7 +64,7 @@ export function startHelpers(module: WebAssembly.Module, { memory }: Instance, {
     giveUp(new Error('ended')); // for pending starts
     helpers.forEach((helper) => helper.end());
   };
-  const ready = Promise.race([Promise.all(stacks.map(start)), late]).then(
+  const ready = Promise.race([Promise.all(Array.from(stacks, start)), late]).then(
     () => void clearTimeout(timer),
     (error) => {
       end();

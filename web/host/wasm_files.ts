@@ -1,8 +1,7 @@
-// The .wasm files with models, and their glue code.
-import createModule from '../../build/wasm-simd/wattn.mjs';
+// The .wasm files with models.
 import { embedded, isEmbedded } from './embedded.js';
 import { hasRelaxedSimd } from './relaxed_simd.js';
-import type { SeamModule } from './seam.js';
+import { createPlain as createModule } from './plain_module.js';
 import type { WasmFiles } from './wasm_loader.js';
 
 /** Set by tools/bundle.mjs: whether the WebAssembly is inside the program (wattn/inline, the edge). */
@@ -16,10 +15,10 @@ function choose(): ReturnType<WasmFiles['choose']> {
     : { kind: 'simd', url: () => new URL('./wattn-simd.wasm', import.meta.url) };
 }
 
-export const wasmFiles: WasmFiles<SeamModule> = { createModule, choose };
+export const wasmFiles: WasmFiles = { createModule, choose };
 
 /** The same with all that is rare, and training of models. */
-export const fullFiles: WasmFiles<SeamModule> = __WATTN_INLINE__
+export const fullFiles: WasmFiles = __WATTN_INLINE__
   ? { createModule, choose: () => embedded('full-simd'), isThere: () => isEmbedded('full-simd') }
   : {
       createModule,

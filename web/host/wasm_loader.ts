@@ -3,7 +3,7 @@ import { env } from '../core/env.js';
 import { InputError, NetworkError, OutOfMemoryError, StateError, UnsupportedError, describe } from '../core/errors.js';
 import { platform } from '../source/platform.js';
 import { isHtml, request, Tries } from '../source/request.js';
-import type { SeamModule } from './seam.js';
+import type { WireSeam } from './plain_module.js';
 import type { Env, WasmKind } from '../core/types.js';
 
 /** Set by tools/bundle.mjs: the build id of the package's .wasm files. */
@@ -17,8 +17,8 @@ const kSimdProbe = [
   0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 10, 10, 1, 8, 0, 0x41, 0, 0xfd, 0x0f, 0xfd, 0x62, 0x0b,
 ];
 
-/** What all modules of the glue code have. */
-interface Module {
+/** What all .wasm files have. */
+export interface Module {
   build_id(): string;
 }
 
@@ -38,8 +38,8 @@ export interface EmbeddedFile {
   module?: unknown;
 }
 
-/** .wasm files of one kind and their glue code: wasm_files.ts, wasm_files_tokenizer.ts, nn_host.ts. */
-export interface WasmFiles<Seam extends Module = Module> {
+/** .wasm files of one kind and what starts them: wasm_files.ts, wasm_files_tokenizer.ts, nn_host.ts. */
+export interface WasmFiles<Seam extends Module = WireSeam> {
   createModule: (settings: object) => Promise<Seam>;
   /** The best .wasm file for this engine. */
   choose(): OwnFile | EmbeddedFile;
@@ -49,17 +49,17 @@ export interface WasmFiles<Seam extends Module = Module> {
   given?: Env['wasm'];
 }
 
-let files: WasmFiles<SeamModule>;
-let full: WasmFiles<SeamModule> | undefined;
+let files: WasmFiles<WireSeam>;
+let full: WasmFiles<WireSeam> | undefined;
 
 /** Sets and returns the entry's .wasm files (own_files.ts). withAll: those that know more models. */
-export function useWasm(own: WasmFiles<SeamModule>, withAll?: WasmFiles<SeamModule>): WasmFiles<SeamModule> {
+export function useWasm(own: WasmFiles<WireSeam>, withAll?: WasmFiles<WireSeam>): WasmFiles<WireSeam> {
   files = own;
   full = withAll;
   return own;
 }
 
-export interface Compiled<Seam extends Module = SeamModule> {
+export interface Compiled<Seam extends Module = WireSeam> {
   files: WasmFiles<Seam>;
   module: WebAssembly.Module;
   kind: WasmKind;
@@ -136,7 +136,7 @@ async function compileUrl(url: URL, flagAt?: number): Promise<WebAssembly.Module
 
 /** What to compile. Equal choices have equal keys. A file given by the caller is used unchanged, without shared memory. */
 function chooseFile(
-  of: WasmFiles,
+  of: WasmFiles<Module>,
   shared: boolean,
 ): {
   key: unknown;
@@ -183,7 +183,7 @@ function chooseFile(
   return { key: `${at.href} ${shared}`, kind, from: at.href, shared, compile: () => compileUrl(at, flagAt) };
 }
 
-const last = new Map<WasmFiles, { key: unknown; compiled: Promise<Omit<Compiled, 'files'>> }>();
+const last = new Map<WasmFiles<Module>, { key: unknown; compiled: Promise<Omit<Compiled<Module>, 'files'>> }>();
 
 /** Whether env.wasm is set. */
 export const wasmIsGiven = () => Object.values(env.wasm).some((wanted) => wanted !== undefined);
@@ -213,10 +213,10 @@ export async function compileWasm<Seam extends Module>(withSharedMemory: boolean
 }
 
 /** An instance with its memory. */
-export interface Instance<Seam = SeamModule> {
+export interface Instance<Seam = WireSeam> {
   seam: Seam;
   memory: WebAssembly.Memory;
-  /** What the glue code has no part in. */
+  /** What wire_calls.ts and text_calls.ts call. */
   exports: WebAssembly.Exports;
   /** refused: whether the engine refused to grow the memory during the last call. */
   growth: { refused: boolean };

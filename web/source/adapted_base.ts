@@ -11,7 +11,7 @@ export interface AdaptedBase {
   tokenizer?: ModelSpecifier | undefined;
   revision?: string | undefined;
   /** Its whole matrices: one of the word embeddings says how many words there are. */
-  words?: { adapted_names: string[]; adapted_rows: Int32Array };
+  words?: { adapted_names: string[]; adapted_rows: number[] };
 }
 
 /** The files of which one says that a repository has a tokenizer. */

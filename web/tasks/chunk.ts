@@ -2,7 +2,7 @@
 import { ownCopy } from '../core/options.js';
 import { Breather } from '../core/signal.js';
 import { concat } from '../core/texts.js';
-import { kArrays } from '../host/text_calls.js';
+import { EncodedArrays } from '../host/wire.js';
 import type { Task } from '../engine/task.js';
 import { cutInSteps } from '../tokenizer/chunk.js';
 
@@ -51,12 +51,13 @@ export const chunk: Task<Item, Options, number[]> = {
   async run(engine, items, { max_tokens, overlap }, { signal }) {
     const breather = new Breather();
     const count = (part: string) => {
-      const { per_encoding } = kArrays;
+      const { per_encoding } = EncodedArrays;
       return engine.call((handle) => handle.encode([part], undefined, ownCopy({ arrays: per_encoding }))).lengths[0] as number;
     };
     const places = (part: string) =>
-      engine.call((handle) => handle.encode([part], undefined, ownCopy({ add_special_tokens: false, arrays: kArrays.offsets })))
-        .offsets;
+      engine.call((handle) =>
+        handle.encode([part], undefined, ownCopy({ add_special_tokens: false, arrays: EncodedArrays.offsets })),
+      ).offsets;
     const inBreaths = async <T>(steps: Generator<undefined, T>): Promise<T> => {
       for (;;) {
         await breather.breathe(signal);

@@ -35,10 +35,19 @@ export const forward: Task<Run, RunOptions, Result> = {
   async run(engine, runs, options, { signal }) {
     const breather = new Breather();
     const out: Result[] = [];
-    for (const { rows: _rows, input_ids, token_type_ids, position_ids, seq_start, ...rest } of runs) {
+    const { adapter: _adapter, head_mask, cross_head_mask, encoder_head_mask, ...asked } = options;
+    const masks = [head_mask ?? null, cross_head_mask ?? null, encoder_head_mask ?? null] as const;
+    for (const { input_ids, token_type_ids, position_ids, seq_start, source = null, patches = [] } of runs) {
       await breather.breathe(signal);
       const run = async () =>
-        engine.call((handle) => handle.forward(input_ids, token_type_ids, position_ids, seq_start, { ...options, ...rest }));
+        engine.call((handle) =>
+          handle.forward(
+            ...([input_ids, token_type_ids, position_ids, seq_start, source, ...masks] as const),
+            patches.map(([tap]) => tap),
+            patches.map(([, values]) => values),
+            asked,
+          ),
+        );
       const { code: _code, message: _message, ...result } = await alone(engine, run);
       out.push(result);
     }

@@ -1,6 +1,5 @@
 // A model's layers, shapes, parameters, MACs, bytes and memory, as printed by `wattn inspect`.
 import { Engine, kLoadRules } from '../engine/engine.js';
-import { UnsupportedError } from '../core/errors.js';
 import { ownCopy, readOptions } from '../core/options.js';
 import { Loading } from '../engine/loading.js';
 import { fullWasm } from '../host/wasm_loader.js';
@@ -88,10 +87,7 @@ class HeaderReader {
 }
 
 function planOf(engine: Engine): string {
-  return engine.call((handle) => {
-    if (!handle.plan) throw new UnsupportedError('plan: expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, found another');
-    return handle.plan();
-  }).text;
+  return engine.call((handle) => handle.plan()).text;
 }
 
 /**
@@ -122,7 +118,15 @@ export async function inspectModel(
     if (adapter ?? adapters) await (await import('../engine/adapters.js')).loadAdapters('inspectModel', engine, options);
     const { model_type, max_length } = engine.info;
     const tokens = seq ?? max_length;
-    const layers = engine.call((handle) => handle.summary(tokens)).rows;
+    const { names, types, kernels, outputs, parameters, macs } = engine.call((handle) => handle.summary(tokens));
+    const layers = names.map((name, i) => ({
+      name,
+      type: types[i] as string,
+      output: Array.from(outputs[i] as Int32Array),
+      kernel: Array.from(kernels[i] as Int32Array),
+      parameters: parameters[i] as number,
+      macs: macs[i] as number,
+    }));
     const stored: Record<string, number> = {};
     for (const reader of readers.values()) {
       for (const [dtype, bytes] of reader.dtypes()) stored[dtype] = (stored[dtype] ?? 0) + bytes;
@@ -131,14 +135,7 @@ export async function inspectModel(
     return {
       model_type,
       seq: tokens,
-      layers: layers.map(({ name, type, output, kernel, parameters, macs }) => ({
-        name,
-        type,
-        output,
-        kernel,
-        parameters,
-        macs,
-      })),
+      layers,
       parameters: sum('parameters'),
       macs: sum('macs'),
       bytes: { stored, held: { [engine.info.dtype]: engine.memory.weights } },

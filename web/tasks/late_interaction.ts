@@ -143,7 +143,7 @@ async function encode(engine: TaskEngine, texts: readonly string[], options: Opt
     texts,
     { ...options, is_query: options.role === 'query' },
     context,
-    (handle, text, lengths, seamOptions, steps) => handle.token_vectors(text, lengths, seamOptions, steps),
+    (handle, some, seamOptions, steps) => handle.token_vectors(some, seamOptions, steps),
     (answer, text, facts) => {
       if (answer !== last) at = weights = 0;
       last = answer;

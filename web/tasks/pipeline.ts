@@ -8,7 +8,8 @@ import type { HabitualCall } from '../core/habits.js';
 import { withFacts } from '../core/facts.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import { kPrecisions } from '../core/precisions.js';
-import type { SeamEmbedOptions, SeamModel } from '../host/seam.js';
+import type { Overflow, SeamEmbedOptions, SeamModel } from '../host/seam.js';
+import { kPoolingModeWords } from '../host/wire.js';
 import { Tensor } from '../core/tensor.js';
 import type { Disposable_ } from '../core/types.js';
 import { kAliases, kTaskNames, loadTask } from './tasks.js';
@@ -21,19 +22,6 @@ import type { Embeddings, QuantizedEmbeddings } from '../vectors/types.js';
 import type { FeatureExtractionPipeline } from './embed_types.js';
 import type { EmbedOptions, ModelOptions, PoolingMode } from '../engine/types.js';
 import type { ModelSpecifier, ProgressInfo } from '../source/types.js';
-
-/** The name of each pooling mode in C++. */
-const kPooling: Record<PoolingMode, string> = {
-  mean: 'mean',
-  cls: 'cls',
-  max: 'max',
-  mean_sqrt_len_tokens: 'mean_sqrt_len_tokens',
-  weightedmean: 'weightedmean',
-  lasttoken: 'lasttoken',
-  first_token: 'cls',
-  last_token: 'lasttoken',
-  eos: 'lasttoken',
-};
 
 const kEmbedRules: Rules = {
   adapter: 'any',
@@ -53,25 +41,24 @@ const kEmbedRules: Rules = {
   signal: 'signal',
 };
 
-function toModes(pooling: EmbedOptions['pooling'] | null): string[] | undefined {
+function toModes(pooling: EmbedOptions['pooling'] | null): PoolingMode[] | undefined {
   if (pooling === undefined || pooling === null) return undefined;
   if (pooling === 'none') return [];
   const list: readonly unknown[] = Array.isArray(pooling) ? pooling : [pooling];
-  const known = Object.keys(kPooling).join(', ');
+  const known = kPoolingModeWords.join(', ');
   if (list.length === 0) throw new InputError(`embed: option 'pooling': expected 'none' or some of ${known}, found an empty array`);
-  return list.map((mode) => {
-    if (typeof mode === 'string' && Object.hasOwn(kPooling, mode)) return kPooling[mode as PoolingMode];
-    const none = list.length > 1 ? '' : 'none, ';
-    throw new InputError(`embed: option 'pooling': expected ${none}${known}, found ${describe(mode)}`);
-  });
+  const bad = list.findIndex((mode) => !(kPoolingModeWords as readonly unknown[]).includes(mode));
+  const none = list.length > 1 ? '' : 'none, ';
+  if (bad >= 0) throw new InputError(`embed: option 'pooling': expected ${none}${known}, found ${describe(list[bad])}`);
+  return list as PoolingMode[];
 }
 
-function toOverflow({ on_overflow, windows, overlap }: EmbedOptions): 0 | 1 | 2 | 3 {
-  if (on_overflow === 'window') return windows === 'each' ? 3 : 2;
+function toOverflow({ on_overflow, windows, overlap }: EmbedOptions): Overflow {
+  if (on_overflow === 'window') return windows === 'each' ? 'windows' : 'window_mean';
   const beside = windows ? 'windows' : overlap ? 'overlap' : undefined;
   if (beside)
     throw new InputError(`embed: option '${beside}': expected on_overflow 'window' with it, found ${describe(on_overflow)}`);
-  return on_overflow === 'error' ? 1 : 0;
+  return on_overflow ?? 'truncate';
 }
 
 function toSeamOptions(options: EmbedOptions): SeamEmbedOptions {

@@ -1,8 +1,6 @@
 // The logits of the model's head for texts, in as many calls as needed.
 import { describe, InputError } from '../core/errors.js';
 import type { PredictAnswer, SeamPredictOptions } from '../host/seam.js';
-import { joinTexts } from '../core/texts.js';
-import { toFlags } from '../host/text_calls.js';
 import { jobPace, runJob } from '../engine/job.js';
 import type { Context, TaskEngine } from '../engine/task.js';
 
@@ -113,13 +111,11 @@ export async function predict(
     const begin = out.length;
     const end = jobEnd(inputs, begin);
     const slice = inputs.slice(begin, end);
-    const texts = joinTexts(slice.map(({ text }) => text));
+    const texts = slice.map(({ text }) => text);
     const isPair = slice[0]?.text_pair !== undefined;
-    const pairs = isPair ? joinTexts(slice.map(({ text_pair }) => text_pair as string)) : undefined;
-    const seamOptions = { ...options, flags: toFlags(options), first_text: first + begin };
-    const answer = await runJob(engine, pace, signal, (handle, steps) =>
-      handle.predict(texts.text, texts.lengths, pairs?.text ?? null, pairs?.lengths ?? null, seamOptions, steps),
-    );
+    const pairs = isPair ? slice.map(({ text_pair }) => text_pair as string) : null;
+    const seamOptions = { ...options, first_text: first + begin };
+    const answer = await runJob(engine, pace, signal, (handle, steps) => handle.predict(texts, pairs, seamOptions, steps));
     for (const windows of cut(answer, end - begin)) {
       if (whenOver === 'error' && wasTruncated(windows)) {
         const { ids, untruncated } = windows[0] as Window;

@@ -1,10 +1,9 @@
 // What late interaction and sparse vectors share: prompts, and running texts in jobs.
 import { ownCopy } from '../core/options.js';
 import { describe, InputError } from '../core/errors.js';
-import { joinTexts } from '../core/texts.js';
 import { jobPace, runJob } from '../engine/job.js';
 import type { Context, TaskEngine, TextOptions } from '../engine/task.js';
-import type { JobAnswer, SeamModel, SeamRetrievalOptions } from '../host/seam.js';
+import type { JobAnswer, SeamModel, SeamSparseVectorsOptions } from '../host/seam.js';
 import { readFields } from '../source/model_files.js';
 
 /** Whether it is a typed array of that type, of this realm or another. */
@@ -72,7 +71,7 @@ export async function runTexts<A extends RetrievalAnswer>(
   texts: readonly string[],
   options: TextOptions & { is_query: boolean; max_active_dims?: number | undefined },
   { first, signal }: Context,
-  call: (handle: SeamModel, text: Uint8Array, lengths: Int32Array, options: SeamRetrievalOptions, steps: number) => A,
+  call: (handle: SeamModel, texts: readonly string[], options: SeamSparseVectorsOptions, steps: number) => A,
   take: (answer: A, text: number, facts: Facts) => void,
 ): Promise<void> {
   const pace = jobPace();
@@ -85,15 +84,9 @@ export async function runTexts<A extends RetrievalAnswer>(
       if (end > begin && chars > kMostChars) break;
       ++end;
     }
-    const { text, lengths } = joinTexts(texts.slice(begin, end));
-    const seamOptions: SeamRetrievalOptions = {
-      is_query,
-      max_length,
-      max_active_dims,
-      split_special_tokens,
-      first_text: first + begin,
-    };
-    const answer = await runJob(engine, pace, signal, (handle, steps) => call(handle, text, lengths, seamOptions, steps));
+    const some = texts.slice(begin, end);
+    const seamOptions = { is_query, max_length, max_active_dims, split_special_tokens, first_text: first + begin };
+    const answer = await runJob(engine, pace, signal, (handle, steps) => call(handle, some, seamOptions, steps));
     for (let i = 0; i < end - begin; ++i) {
       const [tokens, untruncated] = [answer.tokens[i] as number, answer.untruncated[i] as number];
       if (on_overflow === 'error' && untruncated > tokens) {

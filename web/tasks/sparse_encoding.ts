@@ -127,7 +127,7 @@ export const sparseEncoding: Task<Item, Options, Result> = {
       items as string[],
       { ...options, is_query: role === 'query' },
       context,
-      (handle, text, lengths, seamOptions, steps) => handle.sparse_vectors(text, lengths, seamOptions, steps),
+      (handle, some, seamOptions, steps) => handle.sparse_vectors(some, seamOptions, steps),
       (answer, text, facts) => {
         if (answer !== last) at = 0;
         last = answer;

@@ -121,7 +121,6 @@ function makePieces(text: Text | undefined, prompts: readonly Int32Array[], give
 }
 
 /** In the order of FinishReason in C++, whose first one is none. */
-const kReasons: readonly string[] = ['', 'eos', 'stop', 'length'];
 
 /** Generates for several prompts together. before: the tokens before each new text; none for an encoder-decoder. */
 async function generateTogether(
@@ -155,7 +154,7 @@ async function generateTogether(
     let at = 0;
     return Array.from(counts, (count) =>
       Array.from({ length: count }, () => {
-        const [tokens, reason] = [sequences[at] as Int32Array, kReasons[reasons[at] as number] as SeamSequence['reason']];
+        const [tokens, reason] = [sequences[at] as Int32Array, reasons[at] as SeamSequence['reason']];
         return { tokens, reason, score: scores[at++] as number };
       }),
     );

@@ -79,9 +79,9 @@ function seamOptions(engine: TaskEngine, ranker: Ranker, options: Options): Seam
   return ownCopy({
     ...(limit !== undefined && { max_length: limit }),
     ...toSeamOptions(options),
-    ...(ids && { label_ids: ids }),
+    ...(ids && { label_ids: Array.from(ids) }),
     ...(isChat && { add_special_tokens: false }),
-    ...(tail && { tail }),
+    ...(tail && { tail: Array.from(tail) }),
   });
 }
 

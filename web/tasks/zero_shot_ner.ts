@@ -1,6 +1,6 @@
 // zero-shot-ner: the entities of a text that have one of the caller's labels, by a GLiNER model.
 import { readOptions, type Rules } from '../core/options.js';
-import { readTexts, joinTexts } from '../core/texts.js';
+import { readTexts } from '../core/texts.js';
 import { jobPace, runJob } from '../engine/job.js';
 import type { Task } from '../engine/task.js';
 import type { NerEntity, ZeroShotNerOptions } from './task_types.js';
@@ -103,14 +103,12 @@ export const zeroShotNer: Task<string, Options, Result> = {
   async run(engine, items, { labels, threshold, flat_ner, multi_label }, { first, signal }) {
     const pace = jobPace();
     const inputs = items.map((text) => ({ text }));
-    const joined = joinTexts(labels);
     const out: Result[] = [];
     while (out.length < items.length) {
       const begin = out.length;
       const slice = items.slice(begin, jobEnd(inputs, begin));
-      const { text, lengths } = joinTexts(slice);
       const answer = await runJob(engine, pace, signal, (handle, steps) =>
-        handle.find_spans(text, lengths, joined.text, joined.lengths, { threshold, first_text: first + begin }, steps),
+        handle.find_spans(slice, labels, { threshold, first_text: first + begin }, steps),
       );
       const found: Candidate[][] = slice.map(() => []);
       answer.scores.forEach((score, i) => {

@@ -1,6 +1,6 @@
 // The fields of tokenizer_config.json with the defaults of padding, truncation and decoding.
 import { ModelFormatError } from '../core/errors.js';
-import type { TokenizerFacts } from '../host/seam.js';
+import type { TokenizerAnswer } from '../host/seam.js';
 import { readFields, tokenText, type NamedBytes } from '../source/model_files.js';
 
 /** The named special tokens, in the order of Python's all_special_tokens. */
@@ -28,8 +28,8 @@ export interface TokenizerConfig {
 export const kConfig = 'tokenizer_config.json';
 
 /** The token of a role, as the files or their class name it. */
-export const tokenOf = ({ roles }: TokenizerFacts, name: SpecialToken): string | undefined =>
-  roles.split('\0')[kSpecialTokens.indexOf(name)] || undefined;
+export const tokenOf = ({ roles }: TokenizerAnswer, name: SpecialToken): string | undefined =>
+  roles[kSpecialTokens.indexOf(name)] || undefined;
 
 /** What the tokens are called where no file names them or a class: those of BERT, RoBERTa, T5, Llama, GPT-2 and Llama 3. */
 const kUsual: { [name in SpecialToken]: readonly string[] } = {
@@ -59,7 +59,7 @@ function toSide(name: string, value: unknown): 'left' | 'right' {
 }
 
 /** Reads tokenizer_config.json from files, and what all of them say together. */
-export function readTokenizerConfig(files: readonly NamedBytes[], facts: TokenizerFacts): TokenizerConfig {
+export function readTokenizerConfig(files: readonly NamedBytes[], facts: TokenizerAnswer): TokenizerConfig {
   const { name, extra, pads_left } = facts;
   const json = readFields(files, kConfig);
   const inputs = json.model_input_names;
@@ -69,7 +69,7 @@ export function readTokenizerConfig(files: readonly NamedBytes[], facts: Tokeniz
       kSpecialTokens.map((role) => [role, tokenOf(facts, role) ?? (name ? undefined : tokenText(json[role]))]),
     ),
     name,
-    extra_special_tokens: extra.split('\0').slice(0, -1),
+    extra_special_tokens: extra,
     padding_side: toSide('padding_side', json.padding_side ?? own_side),
     own_side,
     truncation_side: toSide('truncation_side', json.truncation_side),

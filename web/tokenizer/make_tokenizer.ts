@@ -5,8 +5,8 @@ import { describe, InputError } from '../core/errors.js';
 import type { HabitualCall } from '../core/habits.js';
 import { readFields, type NamedBytes } from '../source/model_files.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
-import type { Answer, EncodeAnswer, SeamTokenizer, TokenizerFacts } from '../host/seam.js';
-import { kArrays } from '../host/text_calls.js';
+import type { Answer, EncodeAnswer, SeamTokenizer, TokenizerAnswer } from '../host/seam.js';
+import { EncodedArrays } from '../host/wire.js';
 import { Pieces } from './pieces.js';
 import { Tensor } from '../core/tensor.js';
 import { readTexts } from '../core/texts.js';
@@ -60,7 +60,7 @@ const kDecodeRules: Rules = { skip_special_tokens: 'boolean', clean_up_tokenizat
 /** @internal Access to a handle with a tokenizer: a Tokenizer's own, or an Engine's. */
 export interface TokenizerHost<Handle extends SeamTokenizer> {
   call<A extends Answer>(run: (handle: Handle) => A): A;
-  describe(handle: Handle): Answer & TokenizerFacts;
+  describe(handle: Handle): TokenizerAnswer;
   /** Loads other files into the handle. undefined: the tokenizer is a model's. */
   load?(files: readonly NamedBytes[]): void;
 }
@@ -109,10 +109,10 @@ function toPairs(texts: readonly string[], isOne: boolean, pair: unknown): reado
 /** The optional arrays that layOut needs. */
 function arraysFor(options: TokenizeOptions, config: TokenizerConfig): number {
   return (
-    kArrays.per_encoding |
-    ((options.return_token_type_ids ?? config.type_ids) ? kArrays.type_ids : 0) |
-    (options.return_offsets_mapping ? kArrays.offsets | kArrays.sequence_ids : 0) |
-    (options.return_special_tokens_mask ? kArrays.special_tokens_mask : 0)
+    EncodedArrays.per_encoding |
+    ((options.return_token_type_ids ?? config.type_ids) ? EncodedArrays.type_ids : 0) |
+    (options.return_offsets_mapping ? EncodedArrays.offsets | EncodedArrays.sequence_ids : 0) |
+    (options.return_special_tokens_mask ? EncodedArrays.special_tokens_mask : 0)
   );
 }
 
@@ -271,7 +271,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     const left = (options.padding_side ?? config.padding_side) === 'left';
     const offsets = (of: EncodeAnswer) => (options.offsets === 'codepoint' ? extras.toCodePoints(of, wanted) : of.offsets);
     const details = () => {
-      const arrays = kArrays.offsets | kArrays.word_ids | kArrays.sequence_ids | kArrays.per_encoding;
+      const arrays = EncodedArrays.offsets | EncodedArrays.word_ids | EncodedArrays.sequence_ids | EncodedArrays.per_encoding;
       const seam = { ...wanted.seam, arrays, return_tokens: true };
       const again = run({ ...wanted, seam });
       const rows = toRows(again.lengths, wanted.padTo);
@@ -328,7 +328,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   };
 
   const counts = (texts: readonly string[], { add_special_tokens, split_special_tokens }: CountOptions): Int32Array => {
-    const seam = ownCopy({ add_special_tokens, split_special_tokens, arrays: kArrays.per_encoding });
+    const seam = ownCopy({ add_special_tokens, split_special_tokens, arrays: EncodedArrays.per_encoding });
     return host.call((handle) => handle.encode(texts, undefined, seam)).lengths;
   };
 
@@ -347,7 +347,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
       texts: [text],
       pairs: undefined,
       padTo: undefined,
-      seam: ownCopy({ add_special_tokens: false, split_special_tokens, arrays: kArrays.offsets }),
+      seam: ownCopy({ add_special_tokens: false, split_special_tokens, arrays: EncodedArrays.offsets }),
     });
     return extras.cutText(text, { offsets, count: (part) => counts([part], options)[0] as number }, options);
   };

@@ -1,5 +1,6 @@
 // Decoded tokens, kept as strings: joining them takes a third of the time of decoding a short text in WebAssembly.
 import type { Piece } from '../host/seam.js';
+import { DecodeFlags } from '../host/wire.js';
 
 /** Tokens that are kept: what falls on another's place replaces it. With the longest texts they are some 4 MB, of ASCII 1 to 2. */
 const kPlaces = 1 << 15;
@@ -13,8 +14,7 @@ const kMarks = ['.', '?', '!', ',', "' ", "n't", "'m", "'s", "'ve", "'re"];
 const cleanUp = (text: string) =>
   kMarks.reduce((cleaned, mark) => cleaned.replaceAll(` ${mark}`, mark === "' " ? "'" : mark), text);
 
-const kSkipping = 1;
-const kFirst = 2;
+const { skip_special_tokens: kSkipping, first_of_texts: kFirst } = DecodeFlags;
 
 /** Texts of more tokens that are not here, one after the other, are left to WebAssembly. */
 const kMostFetches = 8;

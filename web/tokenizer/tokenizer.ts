@@ -20,7 +20,7 @@ import type { ModelSource } from '../source/source.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 import type { SeamTokenizerHandle } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
-import { withTextCalls } from '../host/text_calls.js';
+import { tokenizerHandle } from '../host/text_calls.js';
 import { ownFiles } from '../host/own_files.js';
 import { compileWasm, fullWasm, instantiateWasm } from '../host/wasm_loader.js';
 import { makeTokenizer, type Extras } from './make_tokenizer.js';
@@ -50,11 +50,7 @@ async function startTokenizer(
 ): Promise<Tokenizer> {
   const extras = await abortable(loadExtras(), signal);
   const instance = await abortable(instantiateWasm(await abortable(compileWasm(false, wasm), signal)), signal);
-  const host = new SeamHost(
-    'this tokenizer',
-    instance,
-    withTextCalls(instance, new instance.seam.Tokenizer()) as SeamTokenizerHandle,
-  );
+  const host = new SeamHost('this tokenizer', instance, tokenizerHandle(instance));
   let files: NamedBytes[];
   try {
     files = await load(host, extras);

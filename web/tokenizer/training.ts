@@ -5,8 +5,9 @@ import type { NamedBytes } from '../source/model_files.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import { SeamHost } from '../host/seam_host.js';
 import type { SeamTrainingHandle } from '../host/seam.js';
+import { trainingHandle } from '../host/text_calls.js';
 import { abortable, Breather, throwIfAborted } from '../core/signal.js';
-import { itemsOf, joinTexts } from '../core/texts.js';
+import { itemsOf } from '../core/texts.js';
 import type { Tokenizer, TrainOptions, TrainedTokenizer, TrainingTexts } from './types.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { wasmFiles } from '../host/wasm_files_tokenizer.js';
@@ -175,8 +176,7 @@ async function train(
   host.call((handle) => handle.load(description));
   let count = 0;
   for await (const portion of portions(texts, signal)) {
-    const { text, lengths } = joinTexts(portion);
-    const { words } = host.call((handle) => handle.feed(text, lengths));
+    const { words } = host.call((handle) => handle.feed(portion));
     report({ status: 'read', texts: (count += portion.length), words });
     await breather.breathe(signal);
   }
@@ -199,7 +199,7 @@ export async function trainTokenizer(texts: TrainingTexts, options: TrainOptions
   if (options.wasm) wasmFiles.given = options.wasm;
   const compiled = await abortable(compileWasm(false, wasmFiles), signal);
   const instance = await abortable(instantiateWasm(compiled), signal);
-  const host = new SeamHost('this training', instance, new instance.seam.Training());
+  const host = new SeamHost('this training', instance, trainingHandle(instance));
   const report: Report = plainCallback(options.progress_callback);
   let json: Uint8Array;
   try {

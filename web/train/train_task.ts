@@ -1,18 +1,19 @@
 // The part of training that runs beside the engine, maybe in a worker: each request is a call into WebAssembly.
 import { InputError } from '../core/errors.js';
-import { joinTexts } from '../core/texts.js';
 import type { Task, TaskEngine } from '../engine/task.js';
-import type { Answer } from '../host/seam.js';
+import type { Answer, SeamTrainOptions, TensorsAnswer } from '../host/seam.js';
 import type { NamedBytes } from '../source/model_files.js';
-import type {
-  SeamBegun,
-  SeamNamedTensor,
-  SeamOutputs,
-  SeamPlan,
-  SeamRows,
-  SeamStep,
-  SeamTrainer,
-  SeamTrainOptions,
+import {
+  toTensors,
+  type SeamBegun,
+  type SeamEvaluation,
+  type SeamNamedTensor,
+  type SeamOutputs,
+  type SeamPlan,
+  type SeamRows,
+  type SeamState,
+  type SeamStep,
+  type SeamWords,
 } from './train_files.js';
 
 /** What crosses for some rows: see TrainRows in src/tasks/train.h. */
@@ -32,7 +33,7 @@ export interface Requests {
   /** parts: of an update. words: of the vocabulary, in all updates; 0: as many as in one. */
   plan: [{ tokens: number; max_seq: number; parts: number; words: number }, SeamPlan];
   /** How many words of the vocabulary occur. */
-  words: [Rows, { words: number }];
+  words: [Rows, SeamWords];
   /** One update from the parts of a batch. */
   step: [Rows[], SeamStep];
   /** How much of an update each part is; together 1. */
@@ -45,8 +46,8 @@ export interface Requests {
   /** What was accumulated is dropped. */
   drop: [undefined, object];
   /** Of a language model, without learning: the sum of the losses of tokens. */
-  evaluate: [Rows, { sum: number; tokens: number }];
-  state: [undefined, { state: Float32Array }];
+  evaluate: [Rows, SeamEvaluation];
+  state: [undefined, SeamState];
   set_state: [{ state: Float32Array; step: number }, object];
   adapter: [undefined, { tensors: SeamNamedTensor[] }];
   checkpoint: [undefined, { tensors: SeamNamedTensor[] }];
@@ -64,14 +65,14 @@ export function useConfig(files: NamedBytes[], config: string): void {
   files.splice(at, 1, ['config.json', bytes]);
 }
 
-const joinPairs = (pairs: readonly string[]) => (pairs.length > 0 ? joinTexts(pairs) : { text: null, lengths: null });
-
 /** Rows as the seam takes them. */
-function crossing({ texts, pairs, labels, scores, is_rendered }: Rows): SeamRows {
-  const [first, second] = [joinTexts(texts), joinPairs(pairs)];
-  const numbers = [Int32Array.from(labels), Float32Array.from(scores)] as const;
-  return [first.text, first.lengths, second.text, second.lengths, ...numbers, is_rendered];
-}
+const crossing = ({ texts, pairs, labels, scores, is_rendered }: Rows): SeamRows => [
+  texts,
+  pairs.length > 0 ? pairs : null,
+  labels,
+  scores,
+  is_rendered,
+];
 
 /**
  * A part counts for what its loss is a mean over, so that one, two or three parts give the same gradient. A batch in which nothing is learned
@@ -85,7 +86,8 @@ function sharesOf(parts: readonly Rows[], learnedOf: (rows: Rows) => number): nu
 }
 
 function answerOf(engine: TaskEngine, request: Request): Answer {
-  const call = <A extends Answer>(run: (handle: SeamTrainer) => A): A => engine.call((handle) => run(handle as SeamTrainer));
+  const call: TaskEngine['call'] = (run) => engine.call(run);
+  const tensorsOf = (answer: TensorsAnswer) => ({ code: 0, message: '', tensors: toTensors(answer) }) as Answer;
   const learnedOf = (rows: Rows) => call((handle) => handle.train_count(...crossing(rows))).learned;
   switch (request.kind) {
     case 'begin': {
@@ -118,21 +120,16 @@ function answerOf(engine: TaskEngine, request: Request): Answer {
       return call((handle) => handle.train_update());
     case 'drop':
       return call((handle) => handle.train_drop());
-    case 'evaluate': {
-      const { texts, pairs, labels, is_rendered } = request.value;
-      const [first, second] = [joinTexts(texts), joinPairs(pairs)];
-      return call((handle) =>
-        handle.train_evaluate(first.text, first.lengths, second.text, second.lengths, Int32Array.from(labels), is_rendered),
-      );
-    }
+    case 'evaluate':
+      return call((handle) => handle.train_evaluate(...crossing(request.value)));
     case 'state':
       return call((handle) => handle.train_state());
     case 'set_state':
       return call((handle) => handle.train_set_state(request.value.state, request.value.step));
     case 'adapter':
-      return call((handle) => handle.train_adapter());
+      return tensorsOf(call((handle) => handle.train_adapter()));
     case 'checkpoint':
-      return call((handle) => handle.checkpoint());
+      return tensorsOf(call((handle) => handle.checkpoint()));
   }
 }
 

@@ -35,7 +35,8 @@ import {
   type TrainedLoss,
 } from './rows.js';
 import { evaluateOwn, ownParts, ownStep } from './own_loss.js';
-import type { SeamNamedTensor, SeamTrainOptions } from './train_files.js';
+import type { SeamTrainOptions } from '../host/seam.js';
+import type { SeamNamedTensor } from './train_files.js';
 import { withMembers } from './config_text.js';
 import { readState, writeState, type Best, type MadeOf } from './state.js';
 import { startTrainer } from './workers.js';

@@ -4,22 +4,12 @@ import type { Rules } from '../core/options.js';
 import { kLoadRules } from '../engine/engine.js';
 import type { LoadOptions } from '../engine/types.js';
 import type { HeadKind } from '../host/seam.js';
+import { kLoraBiasWords, kScheduleWords, kTrainLossWords, kTrainMethodWords } from '../host/wire.js';
 import type { Examples } from './rows.js';
 import type { HeadLoss, TrainerOptions } from './types.js';
 
 export const where = 'Trainer';
-const kLosses = [
-  'MultipleNegativesRankingLoss',
-  'CoSENTLoss',
-  'CosineSimilarityLoss',
-  'ContrastiveLoss',
-  'TripletLoss',
-  'BatchAllTripletLoss',
-  'SupConLoss',
-  'CrossEntropyLoss',
-  'BCEWithLogitsLoss',
-  'MSELoss',
-] as const;
+const kLosses = kTrainLossWords.filter((name) => !name.startsWith('own_'));
 
 export const kHeadLosses: ReadonlySet<string> = new Set<HeadLoss>(['CrossEntropyLoss', 'BCEWithLogitsLoss', 'MSELoss']);
 
@@ -33,13 +23,13 @@ export const kTasks = [
 ] as const;
 export const kTrainRules: Rules = {
   task: kTasks,
-  method: ['lora', 'full', 'last_layers', 'head'],
+  method: kTrainMethodWords,
   r: 'count',
   lora_alpha: '(0,Infinity)',
   use_rslora: 'boolean',
   use_dora: 'boolean',
   lora_dropout: '[0,1)',
-  bias: ['none', 'all', 'lora_only'],
+  bias: kLoraBiasWords,
   target_modules: 'any',
   last_layers: 'count',
   loss: 'any',
@@ -52,7 +42,7 @@ export const kTrainRules: Rules = {
   batch_size: 'count',
   gradient_accumulation_steps: 'count',
   learning_rate: '[0,Infinity)',
-  lr_scheduler_type: ['linear', 'cosine', 'constant', 'constant_with_warmup'],
+  lr_scheduler_type: kScheduleWords,
   warmup_steps: 'index',
   weight_decay: '[0,Infinity)',
   adam_beta1: '[0,1)',

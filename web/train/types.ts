@@ -2,18 +2,12 @@
 import type { LoadOptions } from '../engine/types.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { Tensor } from '../core/tensor.js';
+import type { TrainLoss } from '../host/wire.js';
 import type { Tensor as NnTensor } from '../nn/tensor.js';
 import type { Chat } from '../tokenizer/types.js';
 
 /** sentence-transformers' losses, and SetFit's `SupConLoss`. */
-export type SentenceLoss =
-  | 'MultipleNegativesRankingLoss'
-  | 'CoSENTLoss'
-  | 'CosineSimilarityLoss'
-  | 'ContrastiveLoss'
-  | 'TripletLoss'
-  | 'BatchAllTripletLoss'
-  | 'SupConLoss';
+export type SentenceLoss = Exclude<TrainLoss, HeadLoss | `own_${string}`>;
 
 /** torch's losses, of a head's logits. */
 export type HeadLoss = 'CrossEntropyLoss' | 'BCEWithLogitsLoss' | 'MSELoss';

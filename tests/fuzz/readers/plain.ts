@@ -106,6 +106,8 @@ const kTiktoken = utf8.encode(
 
 /** What the engine says of a tokenizer whose class it does not know. */
 const kFacts = {
+  code: 0,
+  message: '',
   vocab_size: 30,
   name: '',
   from: '',
@@ -114,8 +116,8 @@ const kFacts = {
   is_of_class: false,
   pads_left: false,
   is_bpe: false,
-  roles: '',
-  extra: '',
+  roles: [],
+  extra: [],
 };
 const kEntry = { model: 'org/m', file: 'a.json', size: 5, etag: '"1"', pieces: ['e'.repeat(64)], accepted: true };
 
