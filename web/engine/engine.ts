@@ -83,17 +83,31 @@ const kMostChars = 1 << 22;
 /** Called at the beginning of each run of a load; returns what receives the bytes of the weight files once they are accepted. */
 type Watch = () => (file: string, chunk: Uint8Array) => void;
 
-/** What Engine.load loads. */
-interface Wanted {
-  gguf: ReturnType<typeof openGguf>;
+/** What a load is asked for. */
+export interface LoadRequest {
+  /** The function that was called, for messages. */
+  where: string;
+  model: ModelSpecifier | undefined | null;
   options: LoadOptions;
+  /** The head that the checkpoint must contain. */
   head: LoadedHead;
+  /** Adapters that are loaded next may have the head. */
+  adaptedHead?: boolean;
+  /** The model reads no texts, so that it needs no tokenizer. */
+  idsOnly?: boolean;
+}
+
+interface OwnLoadRequest extends LoadRequest {
+  watch?: Watch;
+  /** Instead of the entry's own files. */
+  wasm?: WasmFiles | undefined;
+}
+
+/** The same once its options were read. */
+interface Wanted extends OwnLoadRequest {
+  gguf: ReturnType<typeof openGguf>;
   /** Whether the head is one that generates text. */
   generates: boolean;
-  watch: Watch | undefined;
-  wasm: WasmFiles | undefined;
-  adaptedHead: boolean;
-  idsOnly: boolean;
 }
 
 const adaptedOf = (options: LoadOptions) => (options as { adapted_base?: AdaptedBase | undefined }).adapted_base;
@@ -128,21 +142,14 @@ export class Engine implements AnyEngine {
     private readonly endHelpers: () => void,
   ) {}
 
-  /**
-   * head: the head that the checkpoint must contain, unless adaptedHead: adapters that are loaded next may have it. wasm: instead of the
-   * entry's own files. idsOnly: the model reads no texts, so that it needs no tokenizer.
-   */
-  static async load(
-    where: string,
-    model: ModelSpecifier | undefined | null,
-    options: LoadOptions = {},
-    head: LoadedHead = 'none',
-    watch?: Watch,
-    wasm?: WasmFiles,
-    adaptedHead = false,
-    idsOnly = false,
-  ): Promise<Engine> {
-    options = readOptions(where, options, { ...kLoadRules, weights_at: 'any', adapted_base: 'any', makes_copies: 'boolean' });
+  static async load(request: OwnLoadRequest): Promise<Engine> {
+    const { where, model, head, watch } = request;
+    const options = readOptions(where, request.options, {
+      ...kLoadRules,
+      weights_at: 'any',
+      adapted_base: 'any',
+      makes_copies: 'boolean',
+    });
     throwIfAborted(options.signal ?? undefined);
     const generates = head === 'causal_lm' || head === 'seq2seq_lm';
     const { context_length } = options;
@@ -158,16 +165,7 @@ export class Engine implements AnyEngine {
     const placed = at ? (await import('../source/weights_at.js')).weightsAt(given, at) : given;
     const base = adaptedOf(options);
     const source = base ? (await import('../source/adapted_base.js')).withTokenizerOf(placed, base, options) : placed;
-    const wanted = {
-      gguf,
-      options: ownCopy({ ...options, dtype }),
-      head,
-      generates,
-      watch,
-      wasm,
-      adaptedHead,
-      idsOnly,
-    };
+    const wanted = { ...request, gguf, options: ownCopy({ ...options, dtype }), generates };
     try {
       return await loadFrom(source, options, (...from) => Engine.loadOnce(wanted, ...from));
     } catch (error) {
@@ -180,7 +178,7 @@ export class Engine implements AnyEngine {
   }
 
   private static async loadOnce(wanted: Wanted, source: ModelSource, progress: Progress, signal: AbortSignal): Promise<Engine> {
-    const { gguf, options, head, generates, watch, wasm, adaptedHead, idsOnly } = wanted;
+    const { gguf, options, head, generates, watch, wasm, adaptedHead = false, idsOnly = false } = wanted;
     const { context_length } = options;
     const retrieves = head === 'token_vectors' || head === 'sparse';
     const isRare = retrieves || head === 'spans' || adaptedOf(options)?.full;

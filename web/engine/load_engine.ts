@@ -3,7 +3,7 @@ import { env } from '../core/env.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import type { LoadedHead } from '../host/seam.js';
 import type { ModelSpecifier } from '../source/types.js';
-import { Engine, kDtypes, kLoadRules, type AnyEngine } from './engine.js';
+import { Engine, kDtypes, kLoadRules, type AnyEngine, type LoadRequest } from './engine.js';
 import type { LoadOptions, ModelOptions } from './types.js';
 
 const kRules: Rules = { ...kLoadRules, worker: 'any', adapter: 'any', adapters: 'any' };
@@ -22,30 +22,26 @@ export async function loadEngine(
   const theirs = typeof own === 'object' && own && !Array.isArray(own) && !areOwn(own);
   const named = theirs ? ownCopy((await import('./transformers_js.js')).toLoadOptions(where, own)) : own;
   const options = readOptions(where, named, { ...kRules, ...(theirs && { weights_at: 'any' }) });
-  return loadWith(where, model, options as LoadOptions, head, idsOnly);
+  return loadWith({ where, model, options: options as LoadOptions, head, idsOnly });
 }
 
-async function loadWith(
-  where: string,
-  model: ModelSpecifier | undefined | null,
-  options: LoadOptions,
-  head: LoadedHead,
-  idsOnly: boolean,
-): Promise<AnyEngine> {
+async function loadWith(request: LoadRequest): Promise<AnyEngine> {
+  const { where, model, options } = request;
   const { numThreads: threads, proxy } = env.backends.onnx.wasm;
   const { worker = proxy, adapter, adapters, ...set } = options;
   const rest = { ...(threads && { threads }), ...set };
   const adapts = !!(adapter ?? adapters);
+  const wanted = { ...request, options: rest, adaptedHead: adapts };
   try {
     const engine = await (worker === undefined || worker === null || worker === false
-      ? Engine.load(where, model, rest, head, undefined, undefined, adapts, idsOnly)
-      : (await import('./remote_engine.js')).RemoteEngine.load(where, model, worker, rest, head, undefined, adapts, idsOnly));
+      ? Engine.load(wanted)
+      : (await import('./remote_engine.js')).RemoteEngine.load(wanted, worker));
     if (adapts) await (await import('./adapters.js')).loadAdapters(where, engine, options);
     return engine;
   } catch (error) {
     const again = model && (await (await import('./adapter_base.js')).baseOf(error, model, rest, adapts));
     if (!again) throw error;
-    return loadWith(where, again.model, { ...options, ...again.options }, head, idsOnly).catch((error: unknown) => {
+    return loadWith({ ...request, model: again.model, options: { ...options, ...again.options } }).catch((error: unknown) => {
       throw again.withLine(error);
     });
   }

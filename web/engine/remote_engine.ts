@@ -2,14 +2,14 @@
 // fraction of a second, so that short calls need not wait for long ones and signals take effect soon.
 import { plainCallback } from '../core/callback.js';
 import { bundledModel, dtypeOf, packagedModel } from '../source/bundled_model.js';
-import { heldTasks, type AnyEngine, type EmbedResult } from './engine.js';
+import { heldTasks, type AnyEngine, type EmbedResult, type LoadRequest } from './engine.js';
 import type { AdapterChange, Adapters } from './adapter_types.js';
 import type { Failure, Request } from './worker_protocol.js';
 import { env } from '../core/env.js';
 import * as errors from '../core/errors.js';
 import { describe, InputError, StateError, WattnError } from '../core/errors.js';
 import { platform } from '../source/platform.js';
-import type { LoadedHead, SeamEmbedOptions } from '../host/seam.js';
+import type { SeamEmbedOptions } from '../host/seam.js';
 import { abortable, abortError, onAbort, throwIfAborted } from '../core/signal.js';
 import { concat } from '../core/texts.js';
 import { sizeOf, type OnPiece, type Piece } from './task.js';
@@ -176,14 +176,9 @@ export class RemoteEngine implements AnyEngine {
   }
 
   static async load(
-    where: string,
-    model: ModelSpecifier | undefined | null,
+    { where, model, options, head, adaptedHead = false, idsOnly = false }: LoadRequest,
     worker: unknown,
-    options: LoadOptions,
-    head: LoadedHead = 'none',
     start: StartWorker = () => workers.start('engine'),
-    adaptedHead = false,
-    idsOnly = false,
   ): Promise<RemoteEngine> {
     const { progress_callback, signal, worker: _worker, ...rest } = options;
     throwIfAborted(signal ?? undefined);

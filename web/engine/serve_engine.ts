@@ -37,7 +37,7 @@ export function serveEngine(port: WorkerPort, tasks: TaskLoader): void {
       const progress_callback = request.progress ? (info: unknown) => port.post({ id, progress: info }) : undefined;
       const options = { ...request.options, progress_callback, signal };
       const { where, model, head, adaptedHead, idsOnly } = request;
-      engine = await Engine.load(where, model, options, head, undefined, undefined, adaptedHead, idsOnly);
+      engine = await Engine.load({ where, model, options, head, adaptedHead, idsOnly });
       await engine.helped; // info is sent only once
       return [{ info: engine.info, memory: engine.memory, files: engine.files }, []];
     }

@@ -113,7 +113,8 @@ export async function inspectModel(
       reader.push(chunk);
     };
   };
-  const engine = await Engine.load('inspectModel', model, base, 'own_lm', watch, plan ? fullWasm() : undefined);
+  const wasm = plan ? fullWasm() : undefined;
+  const engine = await Engine.load({ where: 'inspectModel', model, options: base, head: 'own_lm', watch, wasm });
   try {
     if (adapter ?? adapters) await (await import('../engine/adapters.js')).loadAdapters('inspectModel', engine, options);
     const { model_type, max_length } = engine.info;

@@ -176,10 +176,10 @@ export class Trainer {
     }
     toTargets(settings['target_modules']);
     checkLoss(settings['loss']);
-    const start = (head: HeadKind) =>
-      options.worker
-        ? RemoteEngine.load(where, model, 1, load as LoadOptions, head, startTrainer)
-        : Engine.load(where, model, load as LoadOptions, head, undefined, fullFiles);
+    const start = (head: HeadKind) => {
+      const request = { where, model, options: load as LoadOptions, head };
+      return options.worker ? RemoteEngine.load(request, 1, startTrainer) : Engine.load({ ...request, wasm: fullFiles });
+    };
     const language = kLanguageHeads[options.task];
     const origin = originOf(model, options.revision);
     if (language) return new Trainer(await start(language), settings as unknown as Settings, true, origin);
@@ -526,7 +526,8 @@ export class Trainer {
         'adam_beta2',
         'adam_epsilon',
       ]),
-      ...pick(settings, ['max_grad_norm', 'max_length', 'checkpointing', 'dropout', 'freeze_embeddings', 'seed']),
+      ...pick(settings, ['max_length', 'checkpointing', 'dropout', 'freeze_embeddings', 'seed']),
+      max_grad_norm: Math.min(settings.max_grad_norm ?? 1, Number.MAX_VALUE), // JSON has no infinity
       config: makesHead ? this.configWith(names, ofHead) : JSON.stringify(readConfig(this.engine)),
       ...(makesHead && { head: kHeads[this.settings.task as keyof typeof kHeads].head }),
       method,
