@@ -45,6 +45,8 @@ export function readTexts(where: string, texts: unknown): string[] {
   return out as string[];
 }
 
+const encoder = new TextEncoder();
+
 /** Texts as they cross to WebAssembly: joined, in UTF-8 (lone surrogates become U+FFFD), with their lengths in UTF-16 units. */
 interface JoinedTexts {
   text: Uint8Array;
@@ -53,7 +55,6 @@ interface JoinedTexts {
 
 /** A typed array is copied at once, and engines write UTF-8 several times faster than a loop reads UTF-16 units. */
 export function joinTexts(texts: readonly string[]): JoinedTexts {
-  const encoder = new TextEncoder();
   const lengths = new Int32Array(texts.length);
   let units = 0;
   texts.forEach((text, i) => (units += lengths[i] = text.length));

@@ -9,10 +9,14 @@ const kNoBytes = new Uint8Array();
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
+/** An argument, or a part of one (Arguments of bindings/wire.h): its kind, a count, and a number or values. */
+export type Part = readonly [kind: number, count: number, values?: number | Uint8Array | Int32Array | Float32Array];
+
 export class Room {
   // Views of the memory are kept. Growing it detaches its buffer, which empties them; a shared one only becomes longer.
   bytes = kNoBytes;
   words = new Int32Array();
+  private doubles = new Float64Array();
   // The room's address and size, and its bytes.
   private address = 0;
   private size = 0;
@@ -34,6 +38,7 @@ export class Room {
     if (end <= this.bytes.length) return;
     this.bytes = new Uint8Array(this.memory.buffer);
     this.words = new Int32Array(this.memory.buffer);
+    this.doubles = new Float64Array(this.memory.buffer);
     this.page = this.bytes.subarray(this.address, this.address + this.size);
   }
 
@@ -66,16 +71,24 @@ export class Room {
     return used;
   }
 
-  /** Writes arguments of a call: see Arguments of bindings/wire.h. */
-  writeParts(parts: readonly (readonly [kind: number, count: number, values?: ArrayBufferView])[]): void {
-    this.make(parts.reduce((sum, [, , values]) => sum + 16 + (values?.byteLength ?? 0), 0));
+  /** Writes arguments of a call. */
+  writeParts(parts: readonly Part[]): void {
+    let most = 0;
+    for (const [, , values] of parts) most += 24 + (typeof values === 'object' ? values.byteLength : 0);
+    this.make(most);
     let at = this.address;
     for (const [kind, count, values] of parts) {
       this.words[at >>> 2] = kind;
       this.words[(at >>> 2) + 1] = count;
       at += 8;
-      if (!values) continue;
-      this.bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), at);
+      if (values === undefined) continue;
+      if (typeof values === 'number') {
+        this.doubles[at >>> 3] = values;
+        at += 8;
+        continue;
+      }
+      if (values instanceof Int32Array) this.words.set(values, at >>> 2);
+      else this.bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), at);
       at += 8 * Math.ceil(values.byteLength / 8);
     }
   }

@@ -1,15 +1,14 @@
 // Calls into WebAssembly as wire.ts declares them: arguments are written to the room, and answers are read from memory (bindings/wire.h).
 import { joinTexts } from '../core/texts.js';
 import type { WireSeam } from './plain_module.js';
-import { Room } from './room.js';
+import { Room, type Part } from './room.js';
 import { kCalls, type Answer } from './wire.js';
 import type { Instance } from './wasm_loader.js';
 
-/** An argument, or a part of one: its kind in Arguments of bindings/wire.h, a count, and values. */
-type Part = readonly [kind: number, count: number, values?: Uint8Array | Int32Array | Float32Array | Float64Array];
-
 const encoder = new TextEncoder();
+/** The kinds of arguments, as in Arguments of bindings/wire.h. */
 const [kNone, kNumber, kBytes, kInts, kFloats, kTexts, kList] = [0, 1, 2, 3, 4, 5, 6] as const;
+const kNothing: readonly Part[] = [[kNone, 0]];
 
 const bytes = (values: Uint8Array): Part => [kBytes, values.length, values];
 const text = (value: string): Part => bytes(encoder.encode(value));
@@ -19,7 +18,7 @@ const list = (parts: readonly Part[]): Part[] => [[kList, parts.length], ...part
 
 /** How each kind of argument is written: the letters of kCalls. */
 const kWrite: Record<string, (value: any) => Part[]> = {
-  n: (value: number | boolean) => [[kNumber, 1, Float64Array.of(Number(value))]],
+  n: (value: number | boolean) => [[kNumber, 1, Number(value)]],
   s: (value: string) => [text(value)],
   o: (value: object) => [text(JSON.stringify(value))],
   b: (value: Uint8Array) => [bytes(value)],
@@ -100,10 +99,11 @@ export function withCalls<Calls>(
   const calls: Record<string, unknown> = { delete: () => seam.release(address) };
   kCalls[kind].split(',').forEach((call, position) => {
     const [name, kinds = ''] = call.split(' ') as [string, string?];
+    const writers = Array.from(kinds, (letter) => kWrite[letter] as (value: any) => Part[]);
     calls[name] = (...given: unknown[]) => {
-      room.writeParts(
-        [...kinds].flatMap((letter, i): readonly Part[] => (given[i] == null ? [[kNone, 0]] : kWrite[letter]!(given[i]))),
-      );
+      const parts: Part[] = [];
+      writers.forEach((write, i) => parts.push(...(given[i] == null ? kNothing : write(given[i]))));
+      room.writeParts(parts);
       const answer = read(seam.call(address, position));
       room.make(0);
       return answer;
