@@ -69,6 +69,54 @@ describe('chunk', () => {
     expect(parts).toContain('A second part begins here, after an empty line; it is about the boat too.');
   });
 
+  it('cuts no sentence that fits, and leaves no word alone of one that does not', () => {
+    let seed = 7;
+    const random = (below: number) => ((seed = (Math.imul(seed, 1103515245) + 12345) >>> 0) >>> 8) % below;
+    const of = <T>(list: readonly T[]) => list[random(list.length)] as T;
+    const latin = [
+      'the',
+      'small',
+      'boat',
+      'goes',
+      'over',
+      'water',
+      'e.g. the',
+      'Dr. Brown',
+      'etc. and',
+      'Art. 5',
+      'z. B. the',
+      'said "Stop!" and',
+    ];
+    const long = (words: number) => {
+      const text = Array.from({ length: words }, () => of(latin)).join(' ');
+      return `The ${text} ${of(['ends', 'floats', 'sinks'])}${of(['.', '!', '?', '."', '…'])}`;
+    };
+    const wide = (words: number) => `${Array.from({ length: words }, () => of(['橋', '川', '水', '小'])).join('')}。`;
+    for (let round = 0; round < 300; ++round) {
+      const isWide = round % 5 === 4;
+      const sentences = Array.from({ length: 12 }, () => (isWide ? wide : long)(of([1, 3, 6, 10, 18, 40])));
+      const places: [number, number][] = [];
+      let text = '';
+      for (const sentence of sentences) {
+        places.push([text.length, text.length + sentence.length]);
+        text += sentence + of(isWide ? ['', '', '\n\n'] : [' ', ' ', '\n', '\n\n', '  ']);
+      }
+      const max_tokens = 16 + random(48);
+      const chunks = tokenizer.chunk(text, { max_tokens });
+      for (const [begin, end] of places) {
+        const cuts = chunks.filter(({ start }) => start > begin && start < end);
+        if (tokenizer.count(text.slice(begin, end)) <= max_tokens)
+          expect([text.slice(begin, end), cuts]).toEqual([expect.anything(), []]);
+        if (isWide) continue;
+        const rest = cuts.length > 0 ? text.slice(cuts.at(-1)!.start, end) : undefined;
+        if (rest !== undefined) expect(rest.split(/\s+/).length).toBeGreaterThan(1);
+      }
+    }
+    // Of the three sentences each fits.
+    const three = ['Knead the dough well and let it rest', 'Slice the old bread', 'Water the small boat']; // prettier-ignore
+    expect(tokenizer.chunk(`${three.join('.\n\n')}.`, { max_tokens: 24 }).map(({ text }) => text.at(-1))).toEqual(['.', '.']);
+  });
+
   it('repeats words of the chunk before', () => {
     const chunks = tokenizer.chunk(prose, { max_tokens: 30, overlap: 8 });
     const shared = chunks.slice(1).map((chunk, i) => prose.slice(chunk.start, (chunks[i] as { end: number }).end));

@@ -23,14 +23,29 @@ interface Break {
   level: Level;
 }
 
+/** Words that are looked at behind a cut. */
+const kMostWords = 64;
 /** Characters that are read between two pauses. */
 const kWindow = 1 << 16;
 
+/** A mark that ends a sentence, with quotes and brackets behind it. */
+const kMark = /([.!?\u2026\u3002\uff01\uff1f])["'\u201d\u2019\u00bb)\]\u300d\u300f]*$/;
+/** Words in front of a full stop that ends no sentence: initials, numbers of lists and abbreviations that a name or a number follows. */
+const kAbbreviated =
+  /(?:^|[\s("'\u201e\u201c\u00ab])(?:\p{L}|\d{1,3}|\p{L}\.\s?\p{L}|Mrs?|Ms|Drs?|Prof|St|Sr|Jr|Gen|Col|Rev|Hon|Capt|Lt|Sgt|Inc|Ltd|Co|Corp|vs|cf|al|approx|Fig|Figs|Eq|No|Nos|Vol|pp?|Sec|Art|Abs|Nr|Bd|Hrsg|Hr|Fr|bzw|ca|vgl|sog|evtl|ggf|Sra?|Ud|Mme|Mlle)$/u;
+
+/** Whether the text before a place ends a sentence, whose next one begins at `next`. */
+function endsSentence(text: string, end: number, next: number): boolean {
+  const before = text.slice(Math.max(0, end - 24), end);
+  const mark = kMark.exec(before);
+  if (!mark) return false;
+  if (/^\p{Ll}/u.test(text.slice(next, next + 2))) return false; // it goes on in small letters: "etc. and", '"Stop!" he said'
+  return mark[1] !== '.' || !kAbbreviated.test(before.slice(0, mark.index));
+}
+
 function breakAt(text: string, end: number, found: string): Break {
   if (/\S/.test(found)) return { end: end + found.length, next: end + found.length, level: Level.Sentence };
-  const sentence = /[.!?\u2026\u3002\uff01\uff1f]["'\u201d\u2019\u00bb)\]\u300d\u300f]*$/.test(
-    text.slice(Math.max(0, end - 8), end),
-  );
+  const sentence = endsSentence(text, end, end + found.length);
   const lines = found.split(/\r\n|[\n\r\u2028]/).length - 1;
   const level =
     lines > 1 || found.includes('\u2029') ? Level.Paragraph : sentence ? Level.Sentence : lines ? Level.Line : Level.Word;
@@ -102,16 +117,29 @@ class Cutter {
     return place + (space.exec(this.text) as RegExpExecArray)[0].length;
   }
 
-  /** The best end of a chunk in (least, most]: the highest-level break of its second half, else the last break, else `most`. */
-  private bestEnd(start: number, least: number, most: number): number {
+  /** The best break in (least, most]: of the second half the one of the highest level, else the last end of a sentence, else the last of all. */
+  private bestBreak(start: number, least: number, most: number): Break | undefined {
     const middle = (start + most) / 2;
     let best: Break | undefined;
     for (let i = firstIndex(this.breaks.length, (at) => (this.breaks[at] as Break).end > most) - 1; i >= 0; --i) {
       const here = this.breaks[i] as Break;
-      if (here.end <= least || (best && here.end < middle)) break;
-      if (!best || here.level > best.level) best = here;
+      if (here.end <= least || (best && here.end < middle && best.level >= Level.Sentence)) break;
+      if (!best || (here.level > best.level && (here.end >= middle || here.level >= Level.Sentence))) best = here;
     }
-    return best?.end ?? most;
+    return best;
+  }
+
+  /** The best end of a chunk. A sentence that does not fit is cut so that its last part is no mere remainder. */
+  private bestEnd(start: number, least: number, most: number): number {
+    const best = this.bestBreak(start, least, most);
+    if (!best || best.level >= Level.Sentence) return best?.end ?? most;
+    const after = firstIndex(this.breaks.length, (at) => (this.breaks[at] as Break).end > best.end);
+    let rest = after;
+    while (rest < this.breaks.length && (this.breaks[rest] as Break).level < Level.Sentence && rest < after + kMostWords) ++rest;
+    const end = this.breaks[rest]?.end ?? this.text.trimEnd().length;
+    const isLong = rest > after && end - best.end >= (best.end - start) / 4;
+    if (isLong || rest === after + kMostWords) return best.end;
+    return this.bestBreak(start, least, Math.floor((start + end) / 2))?.end ?? best.end;
   }
 
   /** The longest chunk from start on that ends after least; undefined if none fits. */
