@@ -42,7 +42,7 @@ async function hitsOfNode(docs, size, query) {
   return hits.map(({ text, score, why, highlights, document }) => ({
     text,
     score: written(score),
-    why: `${document.name} · words ${written(why.words)}, meaning ${written(why.meaning)}`,
+    why: `${document.name} · ${Math.round(100 * why.coverage)} % of the words, meaning ${written(why.meaning)}`,
     words: highlights.map(({ start, end }) => text.slice(start, end)),
   }));
 }

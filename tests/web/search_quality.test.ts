@@ -22,7 +22,9 @@ describe('Index beside Python', () => {
 
   it('has the BM25 of bm25s', async () => {
     for (const [q, query] of queries.entries()) {
-      const found = new Map((await index.search(query, { mode: 'words', top_k: 60 })).map(({ id, score }) => [id, score]));
+      const found = new Map(
+        (await index.search(query, { mode: 'words', top_k: 60 })).map(({ id, why }) => [id, why.words as number]),
+      );
       expected.words[q].forEach((score: number, i: number) => expect(found.get(String(i)) ?? 0).toBeCloseTo(score, 5));
     }
   });
@@ -45,15 +47,15 @@ describe('Index beside Python', () => {
       const of = expected.words[q];
       const hits = await cut.search(query, { mode: 'words', top_k: 60 });
       expect(hits).toHaveLength(of.filter((score: number) => score > 0).length);
-      for (const { id, score } of hits) expect(score).toBeCloseTo(of[Number(id)], 5);
+      for (const { id, why } of hits) expect(why.words).toBeCloseTo(of[Number(id)], 5);
       // The best part has its document's score, the others a share of it.
       const parts = await cut.search(query, { mode: 'words', top_k: 1000, group_by: 'chunk' });
       const best = new Map<string, number>();
-      for (const { id, score, highlights } of parts) {
+      for (const { id, why, highlights } of parts) {
         expect(highlights.length).toBeGreaterThan(0);
-        best.set(id, Math.max(best.get(id) ?? 0, score));
+        best.set(id, Math.max(best.get(id) ?? 0, why.words as number));
       }
-      expect(best).toEqual(new Map(hits.map(({ id, score }) => [id, score])));
+      expect(best).toEqual(new Map(hits.map(({ id, why }) => [id, why.words])));
     }
     await cut.dispose();
   });
@@ -87,6 +89,46 @@ describe('Index beside Python', () => {
       }
       expect(compared).toBeGreaterThan(30);
     }
+  });
+
+  it('joins coverage and cosine by default, from 0 to 1', async () => {
+    const [k1, terms] = [1.5, (text: string): string[] => text.toLowerCase().match(/\w+/g) ?? []];
+    const held = texts.map((text: string) => new Set(terms(text)));
+    for (const [q, query] of queries.entries()) {
+      const hits = await index.search(query, { top_k: 60 });
+      let whole = 0;
+      for (const term of terms(query)) {
+        const holders = held.filter((of: Set<string>) => of.has(term)).length;
+        whole += Math.log(1 + (60 - holders + 0.5) / (holders + 0.5)) / (1 + k1);
+      }
+      for (const { id, score, close, why } of hits) {
+        const coverage = Math.min(1, expected.words[q][Number(id)] / whole);
+        const trust = why.trust as number;
+        expect(why.coverage).toBeCloseTo(coverage, 5);
+        const joined = (coverage + 2 * trust * Math.max(0, expected.meaning[q][Number(id)])) / (1 + 2 * trust);
+        expect(score).toBeCloseTo(joined, 5);
+        expect(close).toBe(score >= 0.38);
+      }
+      const order = hits.map(({ score }) => score);
+      expect(order).toEqual([...order].sort((a, b) => b - a));
+    }
+  });
+
+  it('says how far it trusts the model: less for unknown words and for words in many pieces', async () => {
+    const trust = async (query: string) => (await index.search(query))[0]?.why.trust as number;
+    expect(await trust('a small boat')).toBe(1);
+    expect(await trust('橋 橋')).toBe(0);
+    const half = await trust('boat 橋');
+    expect(half).toBeGreaterThan(0.01);
+    expect(half).toBeLessThan(0.5);
+    expect(await trust('zxqvwyk')).toBeLessThan(0.2);
+    const byWords = await index.search('water', { mode: 'words' });
+    expect(byWords[0]?.why).toMatchObject({ meaning: null, trust: null });
+    expect(byWords[0]?.score).toBe(byWords[0]?.why.coverage);
+    const own = await Index.open('letters', { embed: letters, store: 'memory' });
+    await own.add(documents.slice(0, 3));
+    expect((await own.search('橋'))[0]?.why.trust).toBe(1); // a function does not say
+    await own.dispose();
   });
 
   it.each(['int8', 'binary'] as const)('finds nearly the same with %s', async (precision) => {

@@ -178,18 +178,22 @@ export class Bm25 {
 
   /**
    * The score of every row for the terms of a query; rows without any of its words have 0. found: those with one. Of the parts of a document, the one that holds
-   * the words best has the document's score, the others as much of it as they hold in comparison.
+   * the words best has the document's score, the others as much of it as they hold in comparison. whole: the score of a document of mean length that
+   * holds each word of the query once, those that no document has included.
    */
-  scores(wanted: ReadonlyMap<string, number>): { scores: Float32Array; found: number[] } {
+  scores(wanted: ReadonlyMap<string, number>): { scores: Float32Array; found: number[]; whole: number } {
     const { lengths, several, living, k1, b } = this;
     const scores = new Float32Array(lengths.length);
     const shares = new Float32Array(several.size > 0 ? lengths.length : 0);
     const documents: number[] = [];
     const mean = this.words / living;
+    let whole = 0;
     for (const [term, weight] of wanted) {
       const list = this.terms.get(term);
+      const holders = list?.living ?? 0;
+      const idf = weight * Math.log(1 + (living - holders + 0.5) / (holders + 0.5));
+      whole += idf / (1 + k1);
       if (!list) continue;
-      const idf = weight * Math.log(1 + (living - list.living + 0.5) / (list.living + 0.5));
       for (let i = 0; i < list.count; ++i) {
         const place = list.places[i]!;
         const times = list.times[i]!;
@@ -218,6 +222,6 @@ export class Bm25 {
         if (shares[row]! > 0) found.push(row);
       }
     }
-    return { scores, found };
+    return { scores, found, whole };
   }
 }

@@ -4,7 +4,7 @@ import { describe, InputError } from '../core/errors.js';
 import { Breather } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { withTitle, type Contents, type Entry, type Passing } from './contents.js';
-import { bestRows, fuse, moments, type Moments, type View } from './ranking.js';
+import { bestRows, fuse, kClose, kMeaningWeight, moments, type Moments, type View } from './ranking.js';
 
 import type { IndexHit, IndexSearchOptions, Reranker, RerankFunction } from './types.js';
 import type { Analyser } from './words.js';
@@ -25,8 +25,11 @@ interface Candidate {
   start: number;
   end: number;
   score: number;
+  close: boolean;
+  coverage: number | null;
   words: number | null;
   meaning: number | null;
+  trust: number | null;
   rank: number | null;
 }
 
@@ -48,11 +51,11 @@ function bestOfEach(rows: readonly number[], scores: Float32Array, unitOf: (row:
 export function candidates(
   contents: Contents,
   terms: ReadonlyMap<string, number>,
-  vector: Float32Array | undefined,
+  asked: { vector: Float32Array; trust: number } | undefined,
   mode: 'hybrid' | 'words' | 'meaning',
   wanted: number,
   passing: Passing | undefined,
-  { fusion = 'minmax', weights, group_by }: IndexSearchOptions,
+  { fusion = 'coverage', weights, group_by }: IndexSearchOptions,
 ): Candidate[] {
   const { vectors, owners } = contents;
   const isByChunk = group_by === 'chunk';
@@ -72,7 +75,9 @@ export function candidates(
     words && !isByChunk
       ? Array.from(new Set(rows.map((row) => owners[row]!)), (entry) => contents.bestRow(entry, words.scores))
       : [];
-  const meaning = vector && vectors && vectors.count > 0 ? vectors : undefined;
+  const meaning = asked && vectors && vectors.count > 0 ? vectors : undefined;
+  const { vector, trust = 1 } = asked ?? {};
+  const isShared = fusion === 'coverage';
   /** Only z-scores need to know of all rows. */
   const ofAll = (scores: () => ArrayLike<number>, count?: number) =>
     fusion === 'zscore' ? moments(scores(), count) : { mean: 0, deviation: 0 };
@@ -90,37 +95,48 @@ export function candidates(
     });
     const views: View[] = [];
     const partViews: View[] = [];
-    const look = (weight: number, scores: Float64Array, found: readonly number[], least: number, all: Moments) => {
+    /** share: a score as a number from 0 to 1. */
+    const look = (
+      weight: number,
+      scores: Float64Array,
+      found: readonly number[],
+      least: number,
+      all: Moments,
+      share: (score: number) => number,
+    ): View => {
       const ofUnits = new Float64Array(units.size).fill(-Infinity);
       unitAt.forEach((unit, i) => (ofUnits[unit] = Math.max(ofUnits[unit]!, scores[i]!)));
       const ranked = [...new Set(found.map((row) => units.get(unitOf(row))!))];
       const scale = { weight, most: ofUnits[ranked[0] ?? 0]!, least, ...all };
-      views.push({ ...scale, scores: ofUnits, ranked });
-      partViews.push({ ...scale, scores, ranked: [...rows.keys()] });
-      return ofUnits;
+      const view = { ...scale, scores: ofUnits, shares: ofUnits.map(share), ranked };
+      views.push(view);
+      partViews.push({ ...scale, scores, shares: scores.map(share), ranked: [...rows.keys()] });
+      return view;
     };
-    let wordScores: Float64Array | undefined;
+    let byWord: View | undefined;
     if (words) {
-      const { scores, found } = words;
+      const { scores, found, whole } = words;
       const all = ofAll(() => bestOfEach(found, scores, unitOf).map((row) => scores[row]!), count);
-      wordScores = look(
+      byWord = look(
         weights?.words ?? 1,
         Float64Array.from(rows, (row) => scores[row]!),
         byWords,
         0,
         all,
+        (score) => (whole > 0 ? Math.min(1, score / whole) : 0),
       );
     }
-    let cosines: Float64Array | undefined;
+    let byCosine: View | undefined;
     if (meaning) {
       const scores = Float64Array.from(meaning.scores(vector!, rows));
       const least = scores[rows.indexOf(byMeaning.at(-1)!)]!;
       const all = ofAll(() => meaning.scores(vector!, contents.sample(kSample)));
-      cosines = look(weights?.meaning ?? 1, scores, byMeaning, least, all);
+      const weight = (weights?.meaning ?? 1) * (isShared ? kMeaningWeight * trust : 1);
+      byCosine = look(weight, scores, byMeaning, least, all, (cosine) => Math.max(0, cosine));
     }
     const [only] = views;
     const scores = views.length === 1 ? only!.scores : fuse(views, units.size, fusion);
-    const ofParts = fuse(partViews, rows.length, 'minmax');
+    const ofParts = fuse(partViews, rows.length, isShared ? fusion : 'minmax');
     const best = new Int32Array(units.size).fill(-1);
     unitAt.forEach((unit, i) => {
       if (best[unit]! < 0 || ofParts[i]! > ofParts[best[unit]!]!) best[unit] = i;
@@ -128,11 +144,16 @@ export function candidates(
     const order = Array.from(best.keys()).sort((a, b) => scores[b]! - scores[a]! || rows[best[a]!]! - rows[best[b]!]!);
     const isAll = byWords.length < depth && byMeaning.length < depth;
     if (order.length < wanted && !isAll) continue;
+    const shares = fuse(views, units.size, 'coverage');
+    const close = kClose[byWord && byCosine ? 'hybrid' : byWord ? 'words' : 'meaning'];
     return order.slice(0, wanted).map((unit) => ({
       ...contents.part(rows[best[unit]!]!),
-      score: scores[unit]!,
-      words: wordScores?.[unit] ?? null,
-      meaning: cosines?.[unit] ?? null,
+      score: (isShared ? shares : scores)[unit]!,
+      close: shares[unit]! >= close,
+      coverage: byWord?.shares[unit] ?? null,
+      words: byWord?.scores[unit] ?? null,
+      meaning: byCosine?.scores[unit] ?? null,
+      trust: byCosine ? trust : null,
       rank: null,
     }));
   }
@@ -179,7 +200,7 @@ export async function toHits(
 ): Promise<IndexHit[]> {
   const breather = new Breather();
   const hits: IndexHit[] = [];
-  for (const { entry, start, end, score, words, meaning, rank } of found) {
+  for (const { entry, start, end, score, close, coverage, words, meaning, trust, rank } of found) {
     const { document } = entry;
     const text = document.text.slice(start, end);
     const highlights: IndexHit['highlights'] = [];
@@ -193,16 +214,26 @@ export async function toHits(
       }
       await breather.breathe(signal);
     }
-    hits.push({ id: document.id, score, text, start, end, why: { words, meaning, rank }, highlights, document });
+    hits.push({
+      id: document.id,
+      score,
+      close,
+      text,
+      start,
+      end,
+      why: { coverage, words, meaning, trust, rank },
+      highlights,
+      document,
+    });
   }
   return hits;
 }
 
-export function isAbove({ score, words, meaning, rank }: Candidate, floor: IndexSearchOptions['min_score']): boolean {
+export function isAbove({ score, coverage, words, meaning, rank }: Candidate, floor: IndexSearchOptions['min_score']): boolean {
   if (floor === undefined || floor === null) return true;
   if (typeof floor === 'number') return score >= floor;
-  const own = { words, meaning, rank };
-  return (['words', 'meaning', 'rank'] as const).some(
+  const own = { coverage, words, meaning, rank };
+  return (['coverage', 'words', 'meaning', 'rank'] as const).some(
     (name) => floor[name] !== undefined && (own[name] ?? -Infinity) >= floor[name],
   );
 }

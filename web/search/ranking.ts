@@ -14,6 +14,8 @@ export interface View extends Moments {
   weight: number;
   /** [candidates] */
   scores: Float64Array;
+  /** [candidates] From 0 to 1: how much of the query's words they hold, or their cosine. */
+  shares: Float64Array;
   /** The candidates that this view found by itself, best first: places in `scores`. */
   ranked: readonly number[];
   /** What counts as 1 and as 0 with min-max. */
@@ -23,9 +25,23 @@ export interface View extends Moments {
 
 const kRankConstant = 60; // Cormack et al. 2009
 
+/** What a cosine counts beside a coverage: chosen on SNLI's and STS-B's dev sets with the model in the package and all-MiniLM-L6-v2. */
+export const kMeaningWeight = 2;
+
+/**
+ * From which score on a hit is close. Questions on one half of XQuAD's articles and on the other, of which the index holds one: 92 % (model in the package) and 96 %
+ * (all-MiniLM-L6-v2) are told apart by the score of the first hit, and 93 % by words alone.
+ */
+export const kClose = { hybrid: 0.38, words: 0.49, meaning: 0.4 };
+
 /** The joint score of each candidate. */
 export function fuse(views: readonly View[], count: number, fusion: Fusion): Float64Array {
   const out = new Float64Array(count);
+  if (fusion === 'coverage') {
+    const all = views.reduce((sum, { weight }) => sum + weight, 0);
+    for (const { weight, shares } of views) if (all > 0) shares.forEach((share, i) => (out[i]! += (weight / all) * share));
+    return out;
+  }
   for (const { weight, scores, ranked, most, least, mean, deviation } of views) {
     if (fusion === 'rrf') {
       ranked.forEach((candidate, rank) => (out[candidate]! += weight / (kRankConstant + rank + 1)));

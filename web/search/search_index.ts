@@ -59,7 +59,7 @@ const kAddRules: Rules = { signal: 'signal' };
 const kSearchRules: Rules = {
   top_k: 'count',
   mode: ['hybrid', 'words', 'meaning'],
-  fusion: ['minmax', 'zscore', 'rrf'],
+  fusion: ['coverage', 'minmax', 'zscore', 'rrf'],
   weights: 'any',
   filter: 'any',
   min_score: 'any',
@@ -250,7 +250,12 @@ export class Index {
     const weights = readOptions(`${where}: option 'weights'`, options.weights, finite);
     let floor = options.min_score ?? undefined;
     if (typeof floor !== 'number' && floor !== undefined)
-      floor = readOptions(`${where}: option 'min_score'`, floor, { words: 'number', meaning: 'number', rank: 'number' });
+      floor = readOptions(`${where}: option 'min_score'`, floor, {
+        coverage: 'number',
+        words: 'number',
+        meaning: 'number',
+        rank: 'number',
+      });
     const filter = toFilter(options?.filter);
     this.checkOpen();
     const { embedder } = this;
@@ -268,7 +273,7 @@ export class Index {
     if (this.store.hasNews()) await this.alone(() => this.refresh(false));
     throwIfAborted(signal);
     const terms = await this.contents.words.analyser.terms(query, signal);
-    const vector = mode === 'words' ? undefined : await embedder!.query(query, signal);
+    const asked = mode === 'words' ? undefined : await embedder!.query(query, signal);
     // Documents may come and go meanwhile; another tab may even have removed the index, and begun another one.
     if (filter) warnOfUnknown(filter, this.name, this.contents.documents.values());
     let passing: Passing | undefined;
@@ -277,7 +282,7 @@ export class Index {
       while (mode !== 'meaning' && !this.contents.isRead) await this.contents.readWords(signal);
     } while (passing && passing.owners !== this.contents.owners);
     this.checkOpen();
-    let found = candidates(this.contents, terms, vector, mode, depth, passing, ownCopy({ ...options, weights }));
+    let found = candidates(this.contents, terms, asked, mode, depth, passing, ownCopy({ ...options, weights }));
     if (rerank) found = await reranked(query, found, rerank, signal);
     const best = found.filter((candidate) => isAbove(candidate, floor)).slice(0, top_k);
     return toHits(this.contents.words.analyser, terms, best, signal);

@@ -218,10 +218,11 @@ export interface IndexSearchOptions {
   /** `'hybrid'` (default with vectors): words and meaning. Or one of both. */
   mode?: 'hybrid' | 'words' | 'meaning' | undefined;
   /**
-   * How the scores of both are joined: `'minmax'` (default): each from 0 to 1, added; 0 is no common word, and the meaning of the last candidate.
+   * How the scores of both are joined. `'coverage'` (default): (coverage + 2 trust cosine) / (1 + 2 trust), from 0 to 1, so that scores of two queries can be compared; see `why`
+   * of a hit. `'minmax'`: each from 0 to 1, added; 0 is no common word, and the meaning of the last candidate.
    * `'zscore'`: standard deviations above the mean of all parts, added. `'rrf'`: reciprocal ranks, `1 / (60 + rank)` (Cormack et al. 2009), added.
    */
-  fusion?: 'minmax' | 'zscore' | 'rrf' | undefined;
+  fusion?: 'coverage' | 'minmax' | 'zscore' | 'rrf' | undefined;
   /** What each counts. Default 1 each. */
   weights?: { words?: number; meaning?: number } | undefined;
   /** Only these documents are found. Default: all. A filter that is not understood is an `InputError`. */
@@ -230,7 +231,7 @@ export interface IndexSearchOptions {
    * Leaves out hits below it. A number is compared with `score`. An object is compared with `why`: a hit stays if one of the named scores is
    * reached, so `{ words: 0.1, meaning: 0.3 }` asks for a common word or a cosine of 0.3.
    */
-  min_score?: number | { words?: number; meaning?: number; rank?: number } | undefined;
+  min_score?: number | { coverage?: number; words?: number; meaning?: number; rank?: number } | undefined;
   /** Judges the best candidates, which then have its order. Default: that of the index. `false`: none. */
   rerank?: Reranker | false | undefined;
   /** Candidates that are reranked. Default 3 times `top_k`, at least 20. */
@@ -245,16 +246,31 @@ export interface IndexSearchOptions {
 export interface IndexHit {
   /** The document's. */
   id: string;
-  /** The order of hits; its scale depends on `mode`, `fusion` and `rerank`. */
+  /** The order of hits, by default from 0 to 1: with `mode: 'words'` the coverage, with `'meaning'` the cosine. Another `fusion` and `rerank` have scales of their own. */
   score: number;
+  /**
+   * Whether the hit is near to the query: its coverage and cosine, joined as by default, reach 0.38 (words alone 0.49, meaning alone 0.4). If no hit is, the index has probably nothing
+   * on it; a short text that says something in other words may be right all the same.
+   */
+  close: boolean;
   /** The part of the document's text that was found, `document.text.slice(start, end)`. */
   text: string;
   /** Where the part begins in the document's text, in UTF-16 units. */
   start: number;
   /** Where it ends in the document's text, in UTF-16 units. */
   end: number;
-  /** words: BM25; meaning: cosine; rank: the reranker's score. `null`: not asked. The first two are the document's, with `group_by: 'chunk'` the part's. */
-  why: { words: number | null; meaning: number | null; rank: number | null };
+  /**
+   * Why it was found. coverage: the share of the query that the document's words hold, rare words counting more: its BM25 score over that of a text of mean length with every word of
+   * the query, at most 1. words: BM25. meaning: cosine. trust: from 0 to 1, how well the model reads the query: less where its tokens are unknown or its words are cut into many
+   * pieces, as in a language that the model does not know. rank: the reranker's score. `null`: not asked. With `group_by: 'chunk'` they are the part's.
+   */
+  why: {
+    coverage: number | null;
+    words: number | null;
+    meaning: number | null;
+    trust: number | null;
+    rank: number | null;
+  };
   /** Words of the query in `text`, places in it. */
   highlights: { start: number; end: number }[];
   /** The whole document with its fields. */

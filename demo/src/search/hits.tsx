@@ -29,7 +29,9 @@ function Marked({ text, places }: { text: string; places: Hit['highlights'] }) {
   );
 }
 
-const whyOf = ({ words, meaning }: Hit['why']) => `words ${formatScore(words ?? 0)}, meaning ${formatScore(meaning ?? 0)}`;
+/** Rare words count more in their share of the query. */
+const whyOf = ({ coverage, meaning }: Hit['why']) =>
+  `${Math.round(100 * (coverage ?? 0))} % of the words, meaning ${formatScore(meaning ?? 0)}`;
 
 export function Hits({ facts, hits, busy, marked, onHover, onSelect }: HitsProps) {
   return (

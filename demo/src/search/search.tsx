@@ -119,7 +119,7 @@ function Results({ index, facts, source, options, selected, onSelect, hovered, o
           onSelect={onSelect}
         />
         <p class="timing" role="status">
-          {found.ms !== undefined && found.hits.length === 0 && 'Nothing close. '}
+          {found.ms !== undefined && query.trim() !== '' && !found.hits.some(({ close }) => close) && 'Nothing close. '}
           {query.trim() === '' && 'Type something to search for.'}
           {found.ms !== undefined &&
             `Searched ${plural(facts.pieces.length, 'chunk')} in ${formatTime(found.ms)}, including the query's vector.`}

@@ -8,5 +8,5 @@ export const kCommon =
   our out over own same she should so some such than that the their them then there these they this those through to too two under up us use
   very was we well were what when where which while who will with without would you your`.split(/\s+/);
 
-/** A hit shares a word with the query or means something like it; below both floors nothing is close. */
-export const kSearch: IndexSearchOptions = { top_k: 8, group_by: 'chunk', min_score: { words: 0.01, meaning: 0.25 } };
+/** A hit shares words with the query or means something like it; what is below both floors is left out. */
+export const kSearch: IndexSearchOptions = { top_k: 8, group_by: 'chunk', min_score: { coverage: 0.15, meaning: 0.25 } };

@@ -39,7 +39,7 @@ export interface IndexFacts {
   unkept?: string;
 }
 
-export interface Hit extends Pick<IndexHit, 'score' | 'why' | 'highlights'> {
+export interface Hit extends Pick<IndexHit, 'score' | 'close' | 'why' | 'highlights'> {
   piece: number;
 }
 

@@ -272,8 +272,8 @@ export function useIndex(props: PanelProps): IndexControl {
       const ms = performance.now() - start;
       if (builtAt(index) !== facts.built)
         throw new Error('Another tab has replaced this index. Reload the page to search the new one.');
-      const hits = found.map(({ id, start: from, score, why, highlights }): Hit => {
-        return { piece: places.get(`${id} ${from}`) as number, score, why, highlights };
+      const hits = found.map(({ id, start: from, score, close, why, highlights }): Hit => {
+        return { piece: places.get(`${id} ${from}`) as number, score, close, why, highlights };
       });
       const { data } = await embed.encode_query(query, options);
       const [x = 0, y = 0] = project(data, data.length, facts.picture.plane);

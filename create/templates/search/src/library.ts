@@ -35,8 +35,7 @@ export async function openLibrary(tell: (share: number) => void): Promise<Librar
     search: (query) =>
       index.search(query, {
         top_k: 8,
-        weights: { words: 0.5, meaning: 1 }, // in short texts the meaning tells more
-        min_score: { words: 0.1, meaning: 0.25 }, // a common word, or a cosine of 0.25: otherwise nothing is close
+        min_score: { coverage: 0.2, meaning: 0.25 }, // a fifth of the question's words, rare ones counting more, or a cosine of 0.25
       }),
     async add(documents, tell) {
       for await (const { done } of index.add(documents)) tell(done);
