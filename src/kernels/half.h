@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/math.h"
 #include "kernels/pack.h"
 #include "kernels/quant.h"
 
@@ -41,7 +42,8 @@ inline void widen_panels(const std::uint16_t* packed, const float* scale, std::i
       masks[j] = how.mask;
     }
     FourWords factor[2], mask[2];
-    std::memcpy(factor, factors, sizeof factor);
+    // Opaque: a factor that is known to be a power of two becomes a shift, and WebAssembly has none of each lane by its own number.
+    std::memcpy(factor, opaque(factors), sizeof factor);
     std::memcpy(mask, masks, sizeof mask);
     const FourFloats scale_c03 = four_at(scale), scale_c47 = four_at(scale + 4);
     for (const float* const end = out + k * kPanelWidth; out != end; out += kPanelWidth, packed += kPanelWidth) {
