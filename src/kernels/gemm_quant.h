@@ -73,6 +73,9 @@ template <class V, class Dot, int kRows>
   using Weight = typename Dot::Weight;
   using Activation = typename Dot::Activation;
   constexpr std::ptrdiff_t kGroup = kQuantGroup<Weight>, kWordsOfGroup = kGroup / Dot::kStep;
+  // Sums of a row and column that do not wait for each other: a dot takes up to five cycles, and one row alone starts too few. With
+  // two rows V8 would keep some of the sums in memory.
+  constexpr int kChains = kRows == 1 ? 4 : 1;
   const std::ptrdiff_t groups = static_cast<std::ptrdiff_t>(gemm.k) / kGroup;
   const std::ptrdiff_t first = part.begin / kWordsOfGroup, end = first + part.depth / kWordsOfGroup;
   const auto* a = reinterpret_cast<const Activation*>(part.a);
@@ -86,23 +89,33 @@ template <class V, class Dot, int kRows>
   begin_tile<V, kRows>(part, c, gemm.c_stride, count, total_c03, total_c47);
   const typename V::I32 zero = V::splat_at(opaque(&kZero<std::int32_t>));
   for (std::ptrdiff_t group = first; group < end; ++group) {
-    typename V::I32 sum_c03[kRows];
-    typename V::I32 sum_c47[kRows];
+    typename V::I32 sum_c03[kRows * kChains];
+    typename V::I32 sum_c47[kRows * kChains];
     unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
       const std::ptrdiff_t sum_at = part.col * groups + group * kPanelWidth;
       sum_c03[r] = Dot::first(gemm, sum_at, (part.row + r) * groups + group, zero);
       sum_c47[r] = Dot::first(gemm, sum_at + 4, (part.row + r) * groups + group, zero);
     });
+    unrolled<kRows*(kChains - 1)>([&](auto i) __attribute__((always_inline)) { sum_c03[kRows + i] = sum_c47[kRows + i] = zero; });
+    constexpr std::ptrdiff_t kNext = Dot::kStep * Dot::kSteps;
     const Weight* const w_end = w + kGroup * kPanelWidth;
-    for (; w != w_end; w += kPanelWidth * Dot::kStep * Dot::kSteps, a += kRows * Dot::kStep * Dot::kSteps) {
-      const auto w_c03 = Dot::weights(w);
-      const auto w_c47 = Dot::weights(w + kPanelWidth / 2 * Dot::kStep);
-      unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
-        const auto a_rk = Dot::activations(a + r * Dot::kStep, kRows * Dot::kStep);
-        sum_c03[r] = Dot::dot(w_c03, a_rk, sum_c03[r]);
-        sum_c47[r] = Dot::dot(w_c47, a_rk, sum_c47[r]);
+    while (w != w_end) {
+      unrolled<kChains>([&](auto chain) __attribute__((always_inline)) {
+        const auto w_c03 = Dot::weights(w);
+        const auto w_c47 = Dot::weights(w + kPanelWidth / 2 * Dot::kStep);
+        unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
+          const auto a_rk = Dot::activations(a + r * Dot::kStep, kRows * Dot::kStep);
+          sum_c03[chain * kRows + r] = Dot::dot(w_c03, a_rk, sum_c03[chain * kRows + r]);
+          sum_c47[chain * kRows + r] = Dot::dot(w_c47, a_rk, sum_c47[chain * kRows + r]);
+        });
+        w += kPanelWidth * kNext;
+        a += kRows * kNext;
       });
     }
+    unrolled<kRows*(kChains - 1)>([&](auto i) __attribute__((always_inline)) {
+      sum_c03[i % kRows] = V::add_whole(sum_c03[i % kRows], sum_c03[kRows + i]);
+      sum_c47[i % kRows] = V::add_whole(sum_c47[i % kRows], sum_c47[kRows + i]);
+    });
     const F32 scale_c03 = V::load(w_scale);
     const F32 scale_c47 = V::load(w_scale + 4);
     w_scale += kPanelWidth;

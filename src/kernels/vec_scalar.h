@@ -95,6 +95,10 @@ struct VecScalar {
   };
   static I32 zero_i32() { return {}; }
   static I32 splat_at(const std::int32_t* p) { return {{*p, *p, *p, *p}}; }
+  static I32 add_whole(I32 a, I32 b) {
+    for (int i = 0; i < 4; ++i) a.lane[i] += b.lane[i];
+    return a;
+  }
   static F32 to_f32(I32 x) {
     F32 out;
     for (int i = 0; i < 4; ++i) out.lane[i] = static_cast<float>(x.lane[i]);

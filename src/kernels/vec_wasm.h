@@ -68,6 +68,7 @@ struct VecWasm {
   using I32 = v128_t;
   static I32 zero_i32() { return wasm_i32x4_const_splat(0); }
   static I32 splat_at(const std::int32_t* p) { return wasm_v128_load32_splat(p); }
+  static I32 add_whole(I32 a, I32 b) { return wasm_i32x4_add(a, b); }
   static F32 to_f32(I32 x) { return wasm_f32x4_convert_i32x4(x); }
   static I16 load_q16(const std::int16_t* p) { return wasm_v128_load(p); }
   static I16 splat_pair(const std::int16_t* p) { return wasm_v128_load32_splat(p); }
