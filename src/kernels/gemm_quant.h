@@ -29,6 +29,13 @@ struct PairDot {
   }
   static typename V::I16 activations(const std::int16_t* p, std::ptrdiff_t /*stride*/) { return V::splat_pair(p); }
   static typename V::I32 dot(typename V::I16 w, typename V::I16 a, typename V::I32 sum) { return V::dot(w, a, sum); }
+  // 16 weights of one column, side by side, with as many activations: four sums, to be added (gemm_q4.h).
+  struct Part {
+    typename V::I8 step[1];
+  };
+  static typename V::I32 along(const Part& w, const std::int16_t* a, typename V::I32 sum) {
+    return V::dot(V::high_i16(w.step[0]), V::load_q16(a + 8), V::dot(V::low_i16(w.step[0]), V::load_q16(a), sum));
+  }
   // The initial sums of four columns of a group, with offsets into b_sum and a.zero, and zeros. Here z was already subtracted from
   // the activations.
   static typename V::I32 first(const GemmQuant& /*gemm*/, std::ptrdiff_t /*sum_at*/, std::ptrdiff_t /*zero_at*/,
@@ -61,6 +68,12 @@ struct ByteDot {
     return a;
   }
   static typename V::I32 dot(const Steps& w, const Steps& a, typename V::I32 sum) { return V::dot_bytes(w.step, a.step, sum); }
+  using Part = Steps;
+  static typename V::I32 along(const Part& w, const std::int8_t* a, typename V::I32 sum) {
+    Steps a_steps;
+    unrolled<kSteps>([&](auto i) __attribute__((always_inline)) { a_steps.step[i] = V::load_bytes(a + 16 * i); });
+    return dot(w, a_steps, sum);
+  }
   static typename V::I32 first(const GemmQuant& gemm, std::ptrdiff_t sum_at, std::ptrdiff_t zero_at, typename V::I32 /*zero*/) {
     return V::mul_low_halves(gemm.b_sum + sum_at, gemm.a.zero + zero_at);
   }

@@ -57,12 +57,13 @@ struct QuantizedRows {
 // c[i, j] = activation(sum over groups g, in rising order, of I(i, j, g) * (b_scale[j, g] * a.scale[i, g]) + bias[j]),
 // I(i, j, g) the exact integer sum over the group's k of (q[i, k] - z[i, g]) * b[j, k]. Formats: quant.h.
 struct GemmQuant {
-  QuantizedRows a;                      // [m, k]
-  const void* b = nullptr;              // packed: int16 for gemm_q16, int8 for gemm_q8
-  const float* b_scale = nullptr;       // [ceil(n / 8)][groups][8]
-  const std::int32_t* b_sum = nullptr;  // sums of each group's b, shaped as b_scale; only if q8_step is 4
-  const float* bias = nullptr;          // [n] or null
-  float* c = nullptr;                   // [m, n], rows c_stride apart
+  QuantizedRows a;                       // [m, k]
+  const void* b = nullptr;               // packed: int16 for gemm_q16, int8 for gemm_q8, PackedQ4's codes for gemm_q4
+  const std::uint8_t* b_book = nullptr;  // PackedQ4's books, for gemm_q4
+  const float* b_scale = nullptr;        // [ceil(n / 8)][groups][8]
+  const std::int32_t* b_sum = nullptr;   // sums of each group's b, shaped as b_scale; only if q8_step is 4
+  const float* bias = nullptr;           // [n] or null
+  float* c = nullptr;                    // [m, n], rows c_stride apart
   std::int64_t c_stride = 0;
   std::int64_t m = 0, n = 0, k = 0;
   Activation activation = Activation::kNone;
@@ -90,6 +91,7 @@ struct Kernels {
   void (*gemm_f32)(const GemmF32& gemm);
   void (*gemm_q16)(const GemmQuant& gemm);
   void (*gemm_q8)(const GemmQuant& gemm);
+  void (*gemm_q4)(const GemmQuant& gemm);  // m is 1; the activations and the bits of gemm_q8 after unpack_q4
 
   // Quantise contiguous x [rows, cols] for gemm_q16 and gemm_q8.
   void (*quantize_q16)(const float* x, std::int64_t rows, std::int64_t cols, const QuantizedRows& out);

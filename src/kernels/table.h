@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/gemm_f32.h"
+#include "kernels/gemm_q4.h"
 #include "kernels/gemm_quant.h"
 #include "kernels/q4.h"
 #include "kernels/rows.h"
@@ -13,6 +14,7 @@ namespace wattn {
 template <class V, class Integer, class Dot>
 constexpr void use_q8(Kernels& kernels) {
   kernels.gemm_q8 = gemm_quant_body<V, Dot>;
+  kernels.gemm_q4 = gemm_q4_body<V, Dot>;
   kernels.quantize_q8 = quantize_q8_body<Integer, Dot>;
   kernels.unpack_q4 = unpack_q4_body<typename V::Exact, Dot::kStep>;
   kernels.q8_step = Dot::kStep;
@@ -25,6 +27,7 @@ constexpr Kernels kernels_on(const char* name) {
                   .gemm_f32 = gemm_f32_body<V>,
                   .gemm_q16 = gemm_quant_body<V, PairDot<Exact, std::int16_t>>,
                   .gemm_q8 = nullptr,
+                  .gemm_q4 = nullptr,
                   .quantize_q16 = quantize_q16_body<Exact>,
                   .quantize_q8 = nullptr,
                   .quantize_q4_row = quantize_q4_row_body<Exact>,

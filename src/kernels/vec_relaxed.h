@@ -49,8 +49,8 @@ template <class Base, ByteDotForm kForm>
 struct WithByteDot : Base {
   static constexpr int kByteOffset = kForm == ByteDotForm::kSigned ? 128 : 0;
   using Base::store_biased;
+  using I8 = typename Base::I8;
   static constexpr int kByteSteps = kForm == ByteDotForm::kUnsignedPairs ? 2 : 1;
-  using I8 = v128_t;
   static I8 load_bytes(const std::int8_t* p) { return wasm_v128_load(p); }
   static I8 splat_quad(const std::int8_t* p) { return wasm_v128_load32_splat(p); }
   static v128_t dot_bytes(const I8* w, const I8* a, v128_t sum) {

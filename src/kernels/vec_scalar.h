@@ -120,6 +120,8 @@ struct VecScalar {
     for (int i = 0; i < 8; ++i) out.lane[i] = p[i];
     return out;
   }
+  // The sum of each of four.
+  static I32 sums_of_four(const I32* x) { return {{sum_i32(x[0]), sum_i32(x[1]), sum_i32(x[2]), sum_i32(x[3])}}; }
   static std::int32_t sum_i32(I32 x) { return x.lane[0] + x.lane[1] + x.lane[2] + x.lane[3]; }
   // The first and the last four, as floats.
   static F32 low_f32(I16 x) { return to_f32({{x.lane[0], x.lane[1], x.lane[2], x.lane[3]}}); }
@@ -139,6 +141,19 @@ struct VecScalar {
   // x holds whole numbers + 1.5 * 2^23, |whole| < 2^15: the low 16 bits of the float are the number.
   static void store_biased(std::int16_t* p, F32 x, int count) {
     for (int i = 0; i < count; ++i) p[i] = static_cast<std::int16_t>(std::bit_cast<std::uint32_t>(x.lane[i]));
+  }
+
+  struct I8 {
+    std::int8_t lane[16];
+  };
+  static I16 low_i16(const I8& x) { return load_q8(x.lane); }
+  static I16 high_i16(const I8& x) { return load_q8(x.lane + 8); }
+  // Looks up 16 bytes of codes, the low halves in one book and the high ones in another.
+  static void look_up(const std::uint8_t* codes, const std::int8_t* low_book, const std::int8_t* high_book, I8& low, I8& high) {
+    for (int i = 0; i < 16; ++i) {
+      low.lane[i] = low_book[codes[i] & 0xF];
+      high.lane[i] = high_book[codes[i] >> 4];
+    }
   }
 
   // Looks up 16 codes of eight columns in the columns' books, [256][16]. Column c has the low halves of codes[c][16], column c + 4

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/math.h"
+
 namespace wattn {
 
 struct VecWasm {
@@ -62,6 +64,7 @@ struct VecWasm {
 
   static F32 abs(F32 x) { return wasm_f32x4_abs(x); }
 
+  alignas(16) static constexpr std::uint8_t kLowHalves[16] = {15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15};
   static constexpr std::ptrdiff_t kBytesOfCounts = 31 * 16;  // 31 counts of at most 8 fit a byte
 
   using I16 = v128_t;
@@ -102,21 +105,38 @@ struct VecWasm {
     std::memcpy(p, lane, sizeof(std::int16_t) * count);
   }
 
+  static I32 sums_of_four(const I32* x) {
+    const I32 low_01 = wasm_i32x4_shuffle(x[0], x[1], 0, 4, 1, 5), high_01 = wasm_i32x4_shuffle(x[0], x[1], 2, 6, 3, 7);
+    const I32 low_23 = wasm_i32x4_shuffle(x[2], x[3], 0, 4, 1, 5), high_23 = wasm_i32x4_shuffle(x[2], x[3], 2, 6, 3, 7);
+    const I32 sums_01 = wasm_i32x4_add(low_01, high_01), sums_23 = wasm_i32x4_add(low_23, high_23);
+    return wasm_i32x4_add(wasm_i64x2_shuffle(sums_01, sums_23, 0, 2), wasm_i64x2_shuffle(sums_01, sums_23, 1, 3));
+  }
+  using I8 = v128_t;
+  static I16 low_i16(I8 x) { return wasm_i16x8_extend_low_i8x16(x); }
+  static I16 high_i16(I8 x) { return wasm_i16x8_extend_high_i8x16(x); }
+  static void look_up(const std::uint8_t* codes, const std::int8_t* low_book, const std::int8_t* high_book, I8& low, I8& high) {
+    const v128_t both = wasm_v128_load(codes), mask = wasm_v128_load(opaque(kLowHalves));
+#ifdef __wasm_relaxed_simd__  // the same, as no code is above 15
+    const auto find = [](v128_t book, v128_t code) { return wasm_i8x16_relaxed_swizzle(book, code); };
+#else
+    const auto find = [](v128_t book, v128_t code) { return wasm_i8x16_swizzle(book, code); };
+#endif
+    low = find(wasm_v128_load(low_book), wasm_v128_and(both, mask));
+    high = find(wasm_v128_load(high_book), wasm_v128_and(wasm_u16x8_shr(both, 4), mask));
+  }
+
   template <int kStep>
   static void unpack_codes(const std::uint8_t* codes, const std::uint8_t* books, const std::int8_t* entries, std::int8_t* out) {
-    const auto book = [&](int c) __attribute__((always_inline)) { return wasm_v128_load(entries + books[c] * 16); };
+    v128_t column[8];
+    for (int c = 0; c < 4; ++c)
+      look_up(codes + 16 * c, entries + books[c] * 16, entries + books[c + 4] * 16, column[c], column[c + 4]);
     v128_t quad[2][4];  // [columns 0 to 3, 4 to 7][four neighbours]: four columns side by side
     for (int half = 0; half < 2; ++half) {
-      v128_t column[4];
-      for (int c = 0; c < 4; ++c) {
-        const v128_t both = wasm_v128_load(codes + 16 * c);
-        const v128_t code = half ? wasm_u8x16_shr(both, 4) : wasm_v128_and(both, wasm_i8x16_const_splat(0xF));
-        column[c] = wasm_i8x16_swizzle(book(4 * half + c), code);
-      }
-      const v128_t low_01 = wasm_i32x4_shuffle(column[0], column[1], 0, 4, 1, 5);
-      const v128_t low_23 = wasm_i32x4_shuffle(column[2], column[3], 0, 4, 1, 5);
-      const v128_t high_01 = wasm_i32x4_shuffle(column[0], column[1], 2, 6, 3, 7);
-      const v128_t high_23 = wasm_i32x4_shuffle(column[2], column[3], 2, 6, 3, 7);
+      const v128_t* four = column + 4 * half;
+      const v128_t low_01 = wasm_i32x4_shuffle(four[0], four[1], 0, 4, 1, 5);
+      const v128_t low_23 = wasm_i32x4_shuffle(four[2], four[3], 0, 4, 1, 5);
+      const v128_t high_01 = wasm_i32x4_shuffle(four[0], four[1], 2, 6, 3, 7);
+      const v128_t high_23 = wasm_i32x4_shuffle(four[2], four[3], 2, 6, 3, 7);
       quad[half][0] = wasm_i64x2_shuffle(low_01, low_23, 0, 2);
       quad[half][1] = wasm_i64x2_shuffle(low_01, low_23, 1, 3);
       quad[half][2] = wasm_i64x2_shuffle(high_01, high_23, 0, 2);

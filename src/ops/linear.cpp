@@ -195,6 +195,7 @@ void linear(const Compute& compute, const Linear& layer, const float* x, std::in
   const Kernels& kernels = compute.kernels;
   const bool f16 = layer.type == WeightType::kF16, q4 = layer.type == WeightType::kQ4, q16 = layer.type == WeightType::kQ16;
   const bool quantized = !f16 && layer.type != WeightType::kF32;
+  const bool unpacked_q4 = q4 && tokens > 1;
   const std::int64_t group = !quantized ? 1 : q16 ? kQuantGroup<std::int16_t> : kQuantGroup<std::int8_t>;
   const std::int64_t depth = (layer.in + group - 1) / group * group;
   const std::int64_t groups = depth / group;
@@ -215,26 +216,28 @@ void linear(const Compute& compute, const Linear& layer, const float* x, std::in
   // Threads split the columns, so that each reads only its own weights. 16 floats are a cache line.
   constexpr std::int64_t kColumnStep = 16, kLeastColumns = 48;
   for_parts(compute, layer.out, kColumnStep, kLeastColumns, [&](std::int64_t begin, std::int64_t end, int thread) {
-    const std::int64_t together = q4 ? kUnpackedColumns : f16 ? widened_columns(layer.in) : end - begin;
+    const std::int64_t together = unpacked_q4 ? kUnpackedColumns : f16 ? widened_columns(layer.in) : end - begin;
     const std::int64_t half_bytes = q4 ? 1 : quantized && !q16 ? 2 : layer.type == WeightType::kF32 ? 8 : 4;  // of a weight
     for (std::int64_t col = begin; col < end; col += together) {
       const std::int64_t n = std::min(together, end - col);
       const auto* stored = static_cast<const std::uint8_t*>(layer.weight) + col * depth * half_bytes / 2;
       const void* b = stored;
-      if (q4 || f16) {
+      const std::uint8_t* books = q4 ? layer.book + col * depth / kQ4Part : nullptr;
+      if (unpacked_q4 || f16) {
         std::int8_t* unpacked = scratch.unpacked + thread * scratch.unpacked_bytes;
         b = unpacked;
         if (q4) {
-          kernels.unpack_q4({.codes = stored, .books = layer.book + col * depth / kQ4Part, .out = unpacked, .n = n, .k = layer.in});
+          kernels.unpack_q4({.codes = stored, .books = books, .out = unpacked, .n = n, .k = layer.in});
         } else {
           widen_panels(half_row(layer, col), layer.scale + col, n, depth, reinterpret_cast<float*>(unpacked));
         }
       }
       const float* bias = layer.bias ? layer.bias + col : nullptr;
       if (quantized) {
-        const auto gemm = q16 ? kernels.gemm_q16 : kernels.gemm_q8;
+        const auto gemm = q16 ? kernels.gemm_q16 : q4 && !unpacked_q4 ? kernels.gemm_q4 : kernels.gemm_q8;
         gemm({.a = scratch.rows,
               .b = b,
+              .b_book = books,
               .b_scale = layer.scale + col * groups,
               .b_sum = layer.sum ? layer.sum + col * groups : nullptr,
               .bias = bias,

@@ -1,10 +1,12 @@
 // Weights in 4 bits: every variant unpacks the same integers, which are those that q4_weight reads one by one, and which are close
-// to the weights.
+// to the weights. A row is multiplied with them as they are, or unpacked: the same bits.
 #include "kernels/q4.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -94,6 +96,76 @@ TEST(Q4, HasTheSumOfEachGroup) {
       std::int32_t sum = 0;
       for (std::int64_t i = 64 * g; i < std::min<std::int64_t>(64 * g + 64, 100); ++i) sum += q4_weight(matrix.packed(), j, i, 100);
       EXPECT_EQ(matrix.sums[static_cast<std::size_t>((j / 8 * 2 + g) * 8 + j % 8)], sum) << j << ", " << g;
+    }
+  }
+}
+
+// One row by gemm_q4, or after unpacking among several by gemm_q8: [m, n] with three more numbers a row, which stay as they are.
+struct Q4Product {
+  std::int64_t m, n, k, depth = padded_depth<std::int8_t>(k);
+  std::vector<float> x{}, bias{};
+  std::vector<std::int16_t> q{};
+  std::vector<float> scale{};
+  std::vector<std::int32_t> zero{};
+
+  Q4Product(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_t k) : m(m), n(n), k(k) {
+    std::mt19937 generator(3);
+    std::normal_distribution<float> normal(0.3f, 1);
+    x.resize(static_cast<std::size_t>(m * k));
+    bias.resize(static_cast<std::size_t>(n));
+    for (float& value : x) value = normal(generator);
+    for (float& value : bias) value = normal(generator);
+    q.assign(static_cast<std::size_t>(m * depth), 77);
+    scale.resize(q.size() / 64);
+    zero.resize(scale.size());
+    kernels.quantize_q8(x.data(), m, k, rows());
+  }
+  QuantizedRows rows() { return {q.data(), scale.data(), zero.data()}; }
+  std::vector<float> run(const Kernels& kernels, Q4Matrix& matrix, Activation activation, bool with_bias) {
+    std::vector<float> c(static_cast<std::size_t>(m * (n + 3)), 12345.0f);
+    GemmQuant gemm{.a = rows(),
+                   .b = matrix.codes.data(),
+                   .b_book = matrix.books.data(),
+                   .b_scale = matrix.scales.data(),
+                   .b_sum = matrix.sums.data(),
+                   .bias = with_bias ? bias.data() : nullptr,
+                   .c = c.data(),
+                   .c_stride = n + 3,
+                   .m = m,
+                   .n = n,
+                   .k = depth,
+                   .activation = activation};
+    if (m == 1) {
+      kernels.gemm_q4(gemm);
+    } else {
+      const std::vector<std::int8_t> unpacked = matrix.unpacked(kernels);
+      gemm.b = unpacked.data();
+      kernels.gemm_q8(gemm);
+    }
+    return c;
+  }
+};
+
+TEST(GemmQ4, ARowAloneHasTheBitsThatItHasAmongOthers) {
+  constexpr std::int64_t kMany = 5;
+  for (const Kernels* kernels : kernel_variants()) {
+    for (const std::int64_t n : {1, 3, 4, 5, 7, 8, 9, 24}) {
+      for (const std::int64_t k : {1, 15, 16, 17, 40, 63, 64, 65, 127, 128, 640}) {
+        Q4Matrix matrix(*kernels, n, k);
+        Q4Product many(*kernels, kMany, n, k);
+        for (const Activation activation : {Activation::kNone, Activation::kGelu}) {
+          const std::vector<float> expected = many.run(*kernels, matrix, activation, n % 2 == 0);
+          for (std::int64_t i = 0; i < kMany; ++i) {
+            Q4Product one(*kernels, 1, n, k);
+            std::copy_n(many.x.begin() + i * k, k, one.x.begin());
+            one.bias = many.bias;
+            kernels->quantize_q8(one.x.data(), 1, k, one.rows());
+            const std::vector<float> row = one.run(*kernels, matrix, activation, n % 2 == 0);
+            ASSERT_EQ(std::memcmp(row.data(), expected.data() + i * (n + 3), row.size() * sizeof(float)), 0)
+                << kernels->name << " n " << n << " k " << k << " row " << i;
+          }
+        }
+      }
     }
   }
 }

@@ -100,6 +100,24 @@ TEST(Linear, InF16HasTheBitsOfTheStoredWeightsInF32) {
   }
 }
 
+// A decoder's row has kernels of its own; beams and prompts have several.
+TEST(Linear, ARowHasTheSameBitsInAnyNumberOfRows) {
+  for (const WeightType type : {WeightType::kF32, WeightType::kF16, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4}) {
+    for (const auto& [in, out] : {std::pair{1, 1}, {31, 9}, {64, 8}, {200, 61}, {577, 250}}) {
+      const SomeLinear many(type, 7, in, out, 1);
+      ThreadTeam alone;
+      const std::vector<float> whole = many.run(alone);
+      for (std::int64_t rows = 1; rows <= 5; ++rows) {
+        SomeLinear few(type, rows, in, out, 1);
+        const std::int64_t first = 7 - rows;
+        std::copy_n(many.x.begin() + first * in, rows * in, few.x.begin());
+        const std::vector<float> expected(whole.begin() + first * out, whole.end());
+        EXPECT_EQ(few.run(alone), expected) << static_cast<int>(type) << ": " << rows << " x " << in << " to " << out;
+      }
+    }
+  }
+}
+
 // What quantising made is taken back as it is; what it would not make is refused, as no engine may add its products in 16 bits.
 TEST(Linear, TakesBlocksThatKeepTheLimitsOfQ8) {
   constexpr std::int64_t kIn = 128, kOut = 9;
@@ -143,9 +161,10 @@ TEST(Linear, TakesBlocksThatKeepTheLimitsOfQ8) {
 }
 
 #ifndef __EMSCRIPTEN__  // wasm: the host creates the threads
-TEST(Linear, UnpackedWeightsHaveTheSameBitsWithThreads) {
-  for (const WeightType type : {WeightType::kQ4, WeightType::kF16}) {
-    const SomeLinear layer(type, 40, 200, 500, 4);
+TEST(Linear, WeightsOfFewerBitsHaveTheSameBitsWithThreads) {
+  for (const auto& [type, tokens] :
+       {std::pair{WeightType::kQ4, 40}, {WeightType::kF16, 40}, {WeightType::kQ4, 1}, {WeightType::kQ8, 1}}) {
+    const SomeLinear layer(type, tokens, 200, 500, 4);
     ThreadTeam alone;
     const std::vector<float> expected = layer.run(alone);
     test::TeamOfFour four;
