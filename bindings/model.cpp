@@ -16,10 +16,11 @@
 
 namespace wattn {
 
-// Defined here, so that the linker leaves out models/more_archs.cpp, models/advice.cpp, io/more_gguf_blocks.cpp,
-// engine/span_loader.cpp, models/experts.cpp and what only they refer to.
+// Defined here, so that the linker leaves out models/more_archs.cpp, models/advice.cpp, models/text_part.cpp,
+// io/more_gguf_blocks.cpp, engine/span_loader.cpp, models/experts.cpp and what only they refer to.
 std::span<const Arch* const> more_archs() { return {}; }
 std::string advice_on(std::string_view, ArchName, std::span<const Arch* const>) { return {}; }
+std::string text_part(JsonRef) { return {}; }
 std::span<const BlockType> more_block_types() { return {}; }
 const SpanLoader* span_loader() { return nullptr; }
 void take_experts(Arena&, const Kernels&, WeightType, const TransformerConfig&, std::shared_ptr<Experts>&) {}

@@ -14,8 +14,8 @@ struct Advice {
   const char* names;  // with a space after each
 };
 constexpr Advice kAdvice[] = {
-    {"; its pictures and its text are one model: take google/gemma-3-270m-it or google/gemma-3-1b-it", "gemma3 gemma4 "},
-    {"; take Qwen/Qwen3-0.6B", "qwen3_5 qwen35 qwen3_next qwen3next qwen2_vl qwen2vl qwen2_5_vl qwen3_vl qwen3vl "},
+    {"; its pictures and its text are one model: take google/gemma-3-270m-it or google/gemma-3-1b-it", "gemma3n gemma4 "},
+    {"; take Qwen/Qwen3-0.6B", "qwen3_5 qwen35 qwen3_next qwen3next qwen3_vl_moe qwen2vl qwen3vl "},
     {"; for long texts take answerdotai/ModernBERT-base, which reads 8192 tokens", "longformer big_bird bigbird led longt5 "},
     {"; layers with the state of Mamba are not read: take LiquidAI/LFM2-350M or ibm-granite/granite-4.0-350m",
      "mamba falcon_mamba falcon_h1 falcon-h1 nemotron_h jamba bamba zamba "},

@@ -81,6 +81,10 @@ using ArchName = const char* (*)(const Arch&);  // in one kind of file; null: it
 // define it as empty.
 std::string advice_on(std::string_view name, ArchName name_of, std::span<const Arch* const> common);
 
+// A config.json of the text part alone, of a model that also reads other things (text_part.cpp); empty: it is none of those. A
+// program may define it as empty.
+std::string text_part(JsonRef config);
+
 // By config.json's model_type.
 Result<const Arch*> find_arch(JsonRef config);
 // By a GGUF file's general.architecture.

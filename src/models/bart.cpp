@@ -3,6 +3,8 @@
 // biases; both and the head share one table of word embeddings. Marian has sinusoidal positions and no norm after the embeddings.
 // mBART, arXiv 2001.08210, and Pegasus, arXiv 1912.08777, are BART and Marian with norms before each sublayer and after the last.
 // Blenderbot, arXiv 2004.13637, is mBART whose positions begin at the table's first row, without a norm of the embeddings.
+// Blenderbot-small (blenderbot_small/modeling_blenderbot_small.py, v5.24.0) is BART with these positions, added in the decoder to
+// embeddings that have been normalised.
 // M2M-100, arXiv 2010.11125, and NLLB, arXiv 2207.04672 (m2m_100/modeling_m2m_100.py), are Pegasus with fairseq's positions, which
 // begin behind the number of the padding token.
 #include <cmath>
@@ -20,6 +22,7 @@ struct Kind {
   bool pre_norm = false;         // norms before each sublayer and after the last layer
   bool fairseq = false;          // positions of fairseq, no bias of the head
   std::int64_t first_row = 2;    // of the table of positions
+  bool norm_first = false;       // in the decoder, the embeddings' norm is before their positions; they are not scaled
 };
 
 void read_encoder(Fields& config, const Kind& kind, TransformerConfig& out) {
@@ -64,6 +67,8 @@ void parse(Fields& config, const Kind& kind, ModelConfig& out) {
               .intermediate_size = "decoder_ffn_dim"},
              decoder);
   decoder.causal = decoder.cross_attention = true;
+  decoder.norm_before_positions = kind.norm_first;
+  if (kind.norm_first) decoder.embedding_scale = 1;
   decoder.lm_head = decoder.tie_word_embeddings = true;
   decoder.lm_head_bias = !kind.fairseq;
   if (kind.fairseq) decoder.positions = Positions::kLearned;  // it reads its tokens one by one
@@ -153,6 +158,18 @@ extern const Arch kBlenderbot = {
     .defaults = {kDefaults, R"("vocab_size": 8008, "max_position_embeddings": 128, "encoder_layers": 2, "encoder_ffn_dim": 10240, )"
                             R"("encoder_attention_heads": 32, "decoder_layers": 24, "decoder_ffn_dim": 10240, )"
                             R"("decoder_attention_heads": 32, "d_model": 2560, "eos_token_id": 2, "decoder_start_token_id": 1)"},
+};
+extern const Arch kBlenderbotSmall = {
+    .model_type = "blenderbot-small",
+    .base_prefix = "model.",
+    .parse_config = parse_config<{.embeddings_norm = true, .first_row = 0, .norm_first = true}>,
+    .names = kEncoderNames,
+    .decoder_names = kDecoderNames,
+    .ignored = kIgnored,
+    .seq2seq_prefix = "model.",
+    .defaults = {kDefaults, R"("vocab_size": 50265, "max_position_embeddings": 512, "encoder_layers": 8, "encoder_ffn_dim": 2048, )"
+                            R"("decoder_layers": 8, "decoder_ffn_dim": 2048, "d_model": 512, "eos_token_id": 2, )"
+                            R"("decoder_start_token_id": 1)"},
 };
 extern const Arch kMarian = {
     .model_type = "marian",

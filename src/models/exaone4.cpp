@@ -1,3 +1,4 @@
+// EXAONE 3, arXiv 2408.03541: Llama with names of its own.
 // EXAONE 4, arXiv 2507.11407; transformers/models/exaone4/modeling_exaone4.py (v5.24.0). Differences from Llama: norms of what
 // attention and feed-forward add, none of what they read; RMSNorm of each head of queries and keys; where some layers are limited
 // to a window, the others have no positions.
@@ -19,6 +20,47 @@ void parse_config(Fields& config, ModelConfig& out) {
   decoder.rotary_layers = decoder.local_layers;
 }
 
+void parse_exaone(Fields& config, ModelConfig& out) {
+  TransformerConfig& decoder = out.transformer;
+  const auto either = [&](const char* own, const char* usual) { return config.has(own) ? own : usual; };
+  reject_foreign(config);
+  decoder.head_dim = config.size_or("head_dim", kMostHeads, 0);
+  read_sizes(config, {.num_hidden_layers = either("num_layers", "num_hidden_layers")}, decoder);
+  read_kv_heads(config, decoder);
+  decoder.hidden_act = read_activation(config, either("activation_function", "hidden_act"));
+  decoder.rope = read_rope(config, 500000);
+  decoder.tie_word_embeddings = config.boolean_or("tie_word_embeddings", false);
+  decoder.causal = config.boolean_or("is_causal", true);
+  set_llama_layers(decoder);
+  read_epsilon(config, either("layer_norm_epsilon", "rms_norm_eps"), 1e-5, decoder);
+  decoder.biases.qkv = decoder.biases.attention_output = config.boolean_or("attention_bias", false);
+  decoder.biases.up = decoder.biases.down = config.boolean_or("mlp_bias", false);
+}
+
+constexpr const char* kExaoneIgnored[] = {"lm_head.*", "score.*", "qa_outputs.*", "rotary.inv_freq",
+                                          "h.{}.attn.attention.rotary.inv_freq"};
+
+constexpr Arch exaone() {
+  Arch arch = llama_arch("exaone", parse_exaone, "exaone",
+                         R"("vocab_size": 102400, "intermediate_size": 14336, "num_key_value_heads": 8, )"
+                         R"("max_position_embeddings": 4096)");
+  arch.base_prefix = "transformer.";
+  arch.ignored = kExaoneIgnored;
+  TransformerNames& names = arch.names;
+  names.word_embeddings = "wte";
+  names.query = "h.{}.attn.attention.q_proj";
+  names.key = "h.{}.attn.attention.k_proj";
+  names.value = "h.{}.attn.attention.v_proj";
+  names.attention_output = "h.{}.attn.attention.out_proj";
+  names.attention_norm = "h.{}.ln_1";
+  names.gate = "h.{}.mlp.c_fc_0";
+  names.up = "h.{}.mlp.c_fc_1";
+  names.down = "h.{}.mlp.c_proj";
+  names.ffn_norm = "h.{}.ln_2";
+  names.final_norm = "ln_f";
+  return arch;
+}
+
 constexpr Arch arch() {
   Arch arch = llama_arch("exaone4", parse_config, nullptr,
                          R"("vocab_size": 102400, "intermediate_size": 16384, "num_key_value_heads": 32, )"
@@ -31,6 +73,7 @@ constexpr Arch arch() {
 
 }  // namespace
 
+extern const Arch kExaone = exaone();
 extern const Arch kExaone4 = arch();
 
 }  // namespace wattn

@@ -1,6 +1,7 @@
 // GPT-J; transformers/models/gptj/modeling_gptj.py (v5.24.0). Differences from GPT-2: the first rotary_dim dimensions of a head
 // rotate, in pairs of neighbours; attention and feed-forward read the same norm; matrices of their own for query, key and value,
-// without biases, stored as [out, in]; a head with a bias.
+// without biases, stored as [out, in]; a head with a bias. CodeGen, arXiv 2203.13474 (codegen/modeling_codegen.py), is GPT-J with
+// one matrix for query, value and key, in four parts.
 #include "models/arch.h"
 #include "models/config_fields.h"
 
@@ -38,6 +39,11 @@ void parse_config(Fields& config, ModelConfig& out) {
   decoder.tie_word_embeddings = config.boolean_or("tie_word_embeddings", false);
 }
 
+void parse_codegen(Fields& config, ModelConfig& out) {
+  parse_config(config, out);
+  if (config.ok() && out.transformer.num_attention_heads % 4 != 0) config.mismatch("n_head", "a multiple of 4");
+}
+
 constexpr const char* kIgnored[] = {"h.{}.attn.bias",
                                     "h.{}.attn.masked_bias",  // buffers of the mask
                                     "h.{}.attn.embed_positions",
@@ -45,9 +51,7 @@ constexpr const char* kIgnored[] = {"h.{}.attn.bias",
                                     "score.*",
                                     "qa_outputs.*"};
 
-}  // namespace
-
-extern const Arch kGptJ = {
+constexpr Arch kGptJArch = {
     .model_type = "gptj",
     .base_prefix = "transformer.",
     .parse_config = parse_config,
@@ -65,5 +69,21 @@ extern const Arch kGptJ = {
     .defaults = {R"("vocab_size": 50400, "n_positions": 2048, "n_embd": 4096, "n_layer": 28, "n_head": 16, )"
                  R"("activation_function": "gelu_new")"},
 };
+
+constexpr Arch codegen() {
+  Arch arch = kGptJArch;
+  arch.model_type = "codegen";
+  arch.parse_config = parse_codegen;
+  arch.names.query = arch.names.key = arch.names.value = nullptr;
+  arch.names.query_key_value = "h.{}.attn.qkv_proj";
+  arch.names.quarters_in_turn = true;
+  arch.heads = {};
+  return arch;
+}
+
+}  // namespace
+
+extern const Arch kGptJ = kGptJArch;
+extern const Arch kCodeGen = codegen();
 
 }  // namespace wattn

@@ -17,13 +17,14 @@ struct KindOfHead {
   HeadLayers Heads::* layers;
   const char* ending;
   const char* other_ending;
+  const char* part = nullptr;  // of other such names: NeoBERTLMHead, XLMWithLMHeadModel
 };
 // In the order of HeadKind.
 constexpr KindOfHead kKindsOfHeads[] = {
     {&Heads::sequence, "ForSequenceClassification", nullptr},
     {&Heads::token, "ForTokenClassification", nullptr},
     {&Heads::answer, "ForQuestionAnswering", nullptr},
-    {&Heads::masked_lm, "ForMaskedLM", "ForPreTraining"},
+    {&Heads::masked_lm, "ForMaskedLM", "ForPreTraining", "LMHead"},
 };
 
 // Kinds of heads share tensor names ("classifier.weight"), so only the class tells them apart. Without "architectures", any will
@@ -34,6 +35,7 @@ void check_class(const KindOfHead& kind, Fields& config) {
   for (std::size_t i = 0; i < classes.size() && config.ok(); ++i) {
     const std::string_view name = config.take(classes[i].as_string());
     if (name.ends_with(kind.ending) || (kind.other_ending && name.ends_with(kind.other_ending))) return;
+    if (kind.part && name.find(kind.part) != std::string_view::npos) return;
   }
   config.fail(unsupported_error(classes.where() + ": expected a model that ends in " + kind.ending +
                                 ", which this task needs, found " + classes.to_text().substr(0, 200)));

@@ -49,9 +49,11 @@ class Builder : private PlanBuilder {
     return step({.op = Op::kLinear, .x = x}, {name, &layer, hold, bias, out, value(x).width});
   }
   Id norm(Id x, const char* name, LayerNorm& weights, NormKind kind) {
-    return step({.op = Op::kNorm, .variant = variant(kind), .x = x},
-                {name, &weights, Hold::kNorm, kind == NormKind::kLayer && config_.biases.norms, 1, value(x).width});
+    return step(
+        {.op = Op::kNorm, .variant = variant(kind), .x = x},
+        {name, &weights, Hold::kNorm, kind == NormKind::kLayer && config_.biases.norms, 1, value(x).width, learned_norms()});
   }
+  Learned learned_norms() const { return config_.learned_norms ? Learned::kWithSection : Learned::kNever; }
   Id norm(Id x, const char* name, LayerNorm& weights) { return norm(x, name, weights, config_.norm); }
   Id add(Id x, Id other, float factor = 1) { return step({.op = Op::kAdd, .x = x, .other = other, .factor = factor}); }
   Id scale(Id x, float factor) { return factor == 1 ? x : step({.op = Op::kScale, .x = x, .factor = factor}); }
@@ -75,7 +77,9 @@ class Builder : private PlanBuilder {
     if (config_.relative_positions == RelativePositions::kDisentangled) relative_embeddings();
     const std::int64_t width = config_.embedding_width();
     Id x = step({.op = Op::kWords}, {"words", &ends_.word_table, Hold::kWords, false, config_.vocab_size, width});
+    if (config_.dropped_word >= 0) x = step({.op = Op::kTokenDropout, .x = x, .factor = static_cast<float>(config_.dropped_word)});
     x = scale(x, config_.embedding_scale);
+    if (config_.norm_before_positions) x = norm(x, "embeddings_norm", ends_.norm);
     if (config_.type_vocab_size > 0) x = add_rows(x, "token_types", ends_.token_types, config_.type_vocab_size, IdsOf::kTokenTypes);
     if (config_.positions_by_table())
       x = add_rows(x, "positions", ends_.positions, config_.max_position_embeddings, IdsOf::kPositions);
@@ -83,7 +87,7 @@ class Builder : private PlanBuilder {
       const std::int64_t padding = config_.padding_idx, rows = padding + 1 + config_.max_position_embeddings;
       x = add_rows(x, "positions", ends_.positions, rows, IdsOf::kAfterPadding, static_cast<float>(padding));
     }
-    if (config_.embeddings_norm) x = norm(x, "embeddings_norm", ends_.norm);
+    if (config_.embeddings_norm && !config_.norm_before_positions) x = norm(x, "embeddings_norm", ends_.norm);
     x = dropped(x, DropPlace::kEmbeddings);
     if (config_.embedding_size > 0) x = linear(x, "embeddings_projection", ends_.projection, config_.hidden_size, true);
     into_stream(named(x, "embeddings.output"));
@@ -170,9 +174,9 @@ class Builder : private PlanBuilder {
     const bool joined = config_.query_key_norm_joined;
     const std::int64_t head = config_.head_size();
     qkv = step({.op = Op::kHeadNorm, .x = qkv, .attention = shape},
-               {"query_norm", &layer_->query_norm, Hold::kNorm, false, 1, joined ? config_.query_width() : head});
+               {"query_norm", &layer_->query_norm, Hold::kNorm, false, 1, joined ? config_.query_width() : head, learned_norms()});
     return step({.op = Op::kHeadNorm, .variant = 1, .x = qkv, .attention = shape},
-                {"key_norm", &layer_->key_norm, Hold::kNorm, false, 1, joined ? config_.kv_width() : head});
+                {"key_norm", &layer_->key_norm, Hold::kNorm, false, 1, joined ? config_.kv_width() : head, learned_norms()});
   }
 
   // LFM2's: a convolution of B * x over a few tokens, times C.
@@ -261,8 +265,12 @@ class Builder : private PlanBuilder {
     if (config_.lm_head) {
       begin("head");
       const float cap = config_.final_logit_softcapping;
-      Id logits = linear(scale(kStreamValue, config_.lm_head_scale), "lm_head", ends_.lm_head, config_.vocab_size,
-                         config_.lm_head_bias, Hold::kSensitive);
+      Id x = scale(kStreamValue, config_.lm_head_scale);
+      if (const auto& dense = config_.lm_head_dense; dense.present) {
+        x = linear(x, "head_dense", ends_.head_dense, config_.hidden_size, dense.bias);
+        x = norm(step({.op = Op::kActivate, .variant = variant(dense.activation), .x = x}), "head_norm", ends_.head_norm);
+      }
+      Id logits = linear(x, "lm_head", ends_.lm_head, config_.vocab_size, config_.lm_head_bias, Hold::kSensitive);
       if (cap != 0) logits = step({.op = Op::kSoftcap, .x = logits, .factor = cap});
       value(logits).place = Place::kOutput;
       plan.head = end();

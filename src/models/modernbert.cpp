@@ -2,15 +2,11 @@
 // - norms before attention and feed-forward and after the last layer, none before the first attention; usually no biases;
 // - rotary positions; most layers attend to a window only, with a rotary base of their own;
 // - gated feed-forward; no token types, no pooler.
-#include "models/arch.h"
-#include "models/config_fields.h"
+#include "models/modernbert.h"
 
 namespace wattn {
-namespace {
 
-void parse_config(Fields& config, ModelConfig& out) {
-  TransformerConfig& encoder = out.transformer;
-  reject_decoder(config);
+void parse_modernbert(Fields& config, TransformerConfig& encoder) {
   config.absent("rope_scaling");
   read_sizes(config, {}, encoder);
   read_epsilon(config, "norm_eps", 1e-5, encoder);
@@ -31,6 +27,13 @@ void parse_config(Fields& config, ModelConfig& out) {
   encoder.relative_positions = RelativePositions::kRotary;
 }
 
+namespace {
+
+void parse_config(Fields& config, ModelConfig& out) {
+  reject_decoder(config);
+  parse_modernbert(config, out.transformer);
+}
+
 constexpr GgufField kGgufFields[] = {
     {"hidden_size", "embedding_length"},
     {"num_hidden_layers", "block_count"},
@@ -47,18 +50,11 @@ constexpr GgufField kGgufFields[] = {
 
 constexpr const char* kIgnored[] = {"head.*", "decoder.*", "classifier.*", "drop.*"};
 
-constexpr HeadLayers kClassifier = {.dense = "head.dense",
-                                    .activation = Activation::kGelu,
-                                    .activation_key = "classifier_activation",
-                                    .dense_bias_key = "classifier_bias",
-                                    .norm = "head.norm",
-                                    .norm_bias_key = "norm_bias",
-                                    .output = "classifier",
-                                    .dense_bias = false,
-                                    .norm_bias = false};
-
 constexpr Heads heads() {
-  Heads heads = {.sequence = kClassifier, .token = kClassifier, .answer = kClassifier, .masked_lm = kClassifier};
+  Heads heads = {.sequence = kModernBertClassifier,
+                 .token = kModernBertClassifier,
+                 .answer = kModernBertClassifier,
+                 .masked_lm = kModernBertClassifier};
   heads.sequence.pooling_key = "classifier_pooling";
   heads.masked_lm.output = "decoder.bias";
   heads.masked_lm.tied = true;
@@ -83,8 +79,7 @@ extern const Arch kModernBert = {
     .ignored = kIgnored,
     .heads = heads(),
     .gguf = {.architecture = "modern-bert", .fields = kGgufFields},
-    .defaults = {R"("vocab_size": 50368, "hidden_size": 768, "intermediate_size": 1152, "num_hidden_layers": 22, )"
-                 R"("num_attention_heads": 12, "hidden_activation": "gelu", "max_position_embeddings": 8192)"},
+    .defaults = {kModernBertDefaults},
 };
 
 }  // namespace wattn

@@ -7,14 +7,18 @@ namespace wattn {
   ARCH(kAlbert)                \
   ARCH(kArcee)                 \
   ARCH(kBlenderbot)            \
+  ARCH(kBlenderbotSmall)       \
   ARCH(kBloom)                 \
+  ARCH(kCodeGen)               \
   ARCH(kCohere)                \
   ARCH(kCohere2)               \
   ARCH(kDeberta)               \
   ARCH(kElectra)               \
   ARCH(kErnie)                 \
   ARCH(kErnie45)               \
+  ARCH(kEsm)                   \
   ARCH(kEuroBert)              \
+  ARCH(kExaone)                \
   ARCH(kExaone4)               \
   ARCH(kGemma)                 \
   ARCH(kGemma2)                \
@@ -33,14 +37,23 @@ namespace wattn {
   ARCH(kHunyuan)               \
   ARCH(kJinaV3)                \
   ARCH(kLfm2)                  \
+  ARCH(kLongT5)                \
   ARCH(kM2M100)                \
   ARCH(kMBart)                 \
   ARCH(kMegatronBert)          \
+  ARCH(kMiniCpm)               \
   ARCH(kMinistral)             \
+  ARCH(kMinistral3)            \
+  ARCH(kMobileLlm)             \
   ARCH(kModel2Vec)             \
+  ARCH(kModernBertDecoder)     \
+  ARCH(kMpt)                   \
   ARCH(kMt5)                   \
+  ARCH(kNanoChat)              \
+  ARCH(kNeoBert)               \
   ARCH(kNewGte)                \
   ARCH(kNomicBertMoe)          \
+  ARCH(kOlmo)                  \
   ARCH(kOlmo2)                 \
   ARCH(kOlmo3)                 \
   ARCH(kOpt)                   \
@@ -48,6 +61,7 @@ namespace wattn {
   ARCH(kPhiFused)              \
   ARCH(kPhi)                   \
   ARCH(kPhi3)                  \
+  ARCH(kRoFormer)              \
   ARCH(kSmolLm3)               \
   ARCH(kStableLm)              \
   ARCH(kStarCoder2)            \
@@ -55,6 +69,7 @@ namespace wattn {
   ARCH(kT5Encoder)             \
   ARCH(kUmT5)                  \
   ARCH(kVaultGemma)            \
+  ARCH(kXlm)                   \
   ARCH(kXlmRobertaRotary)      \
   ARCH(kXlmRobertaFlash)
 

@@ -1,3 +1,4 @@
+// OLMo, arXiv 2402.00838; transformers/models/olmo/modeling_olmo.py (v5.24.0). Difference from Llama: LayerNorm without weights.
 // OLMo 2, arXiv 2501.00656, and OLMo 3, arXiv 2512.13961; transformers/models/olmo2/modeling_olmo2.py (v5.23.0) and
 // olmo3/modeling_olmo3.py (v5.24.0). Differences from Llama: norms of what attention and feed-forward add, none of what they read;
 // RMSNorm of all queries and of all keys of a token, before the rotation. OLMo 3: three of four layers are limited to a window, and
@@ -34,6 +35,37 @@ void parse_olmo3(Fields& config, ModelConfig& out) {
   read_local_layers(config, [](std::int64_t layer) { return (layer + 1) % 4 != 0; }, decoder);
 }
 
+void parse_olmo(Fields& config, ModelConfig& out) {
+  TransformerConfig& decoder = out.transformer;
+  config.absent("clip_qkv");
+  parse_llama(config, decoder);
+  decoder.norm = NormKind::kLayer;
+  decoder.norm_eps = 1e-5f;
+  decoder.learned_norms = false;
+  decoder.biases.qkv = decoder.biases.attention_output = config.boolean_or("attention_bias", false);
+}
+
+constexpr GgufField kOlmoGgufFields[] = {
+    {"hidden_size", "embedding_length"},
+    {"num_hidden_layers", "block_count"},
+    {"num_attention_heads", "attention.head_count"},
+    {"num_key_value_heads", "attention.head_count_kv", false},
+    {"intermediate_size", "feed_forward_length"},
+    {"max_position_embeddings", "context_length"},
+    {"clip_qkv", "attention.clamp_kqv", false},
+    {"rope_theta", "rope.freq_base", false},
+};
+
+constexpr Arch olmo() {
+  Arch arch =
+      llama_arch("olmo", parse_olmo, "olmo", R"("vocab_size": 50304, "intermediate_size": 11008, "max_position_embeddings": 2048)");
+  arch.names.attention_norm = arch.names.ffn_norm = arch.names.final_norm = "";
+  arch.names.rope_permuted_in_gguf = true;
+  arch.gguf.fields = kOlmoGgufFields;
+  arch.heads.token = arch.heads.answer = {};
+  return arch;
+}
+
 // In GGUF files OLMo 3 has this name, too, and layers with a window.
 std::string more_of(const GgufKeys& keys) {
   return keys.number_or("attention.sliding_window", 0) > 0 ? R"("sliding_window": true)" : "";
@@ -51,6 +83,7 @@ constexpr Arch arch(const char* model_type, void (*parse_config)(Fields&, ModelC
 
 }  // namespace
 
+extern const Arch kOlmo = olmo();
 extern const Arch kOlmo2 = arch("olmo2", parse_olmo2, "olmo2");
 extern const Arch kOlmo3 = arch("olmo3", parse_olmo3, nullptr);
 

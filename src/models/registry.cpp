@@ -157,6 +157,8 @@ Result<Json> read_config_json(std::string_view text) {
   constexpr const char* kName = "config.json";
   auto config = Json::parse(text, kName);
   if (!config.ok()) return config;
+  const std::string part = text_part(config.value().root());
+  if (!part.empty()) return read_config_json(part);
   const auto arch = find_arch(config.value().root());
   if (!arch.ok()) return arch.error();
   std::string members;
@@ -178,9 +180,10 @@ std::vector<std::string> ignored_tensors(const Arch& arch, const ModelConfig& st
   const std::int64_t layers =
       std::max(stacks.transformer.num_hidden_layers, stacks.decoder ? stacks.decoder->num_hidden_layers : 0);
   std::vector<std::string> out;
-  // Buffers that any PyTorch module may have saved: row numbers, token types of zeros, angles; and the temperature of a loss.
+  // Buffers that any PyTorch module may have saved: row numbers, token types of zeros, angles; the temperature of a loss; what
+  // reads pictures.
   for (const char* buffer : {"*position_ids", "*token_type_ids", "*rotary_emb.inv_freq", "*rotary_emb.cos_cached",
-                             "*rotary_emb.sin_cached", "*logit_scale"}) {
+                             "*rotary_emb.sin_cached", "*logit_scale", "visual.*", "vision_tower.*", "multi_modal_projector.*"}) {
     out.emplace_back(buffer);
   }
   for (const char* pattern : arch.ignored) {
@@ -192,6 +195,8 @@ std::vector<std::string> ignored_tensors(const Arch& arch, const ModelConfig& st
 
 std::string canonical_weight_name(const Arch& arch, std::string_view name, bool is_gguf) {
   std::string out = is_gguf ? without_gguf(arch, name) : std::string(name);
+  constexpr std::string_view kTextPart = "language_model.";
+  if (const std::size_t at = out.find(kTextPart); at != std::string::npos) out.erase(at, kTextPart.size());
   const std::string own_prefix = std::string(arch.model_type) + ".";
   for (const std::string_view prefix : {std::string_view(arch.base_prefix), std::string_view(own_prefix)}) {
     if (!out.starts_with(prefix)) continue;

@@ -68,8 +68,9 @@ struct SlotList {
       set_t5_bucket(out, heads, i, buckets, max_distance, row);
     });
   }
-  // offset: WeightSlot::offset of the weight.
+  // offset: WeightSlot::offset of the weight. name: empty for a norm without weights.
   void norm(const std::string& name, const LayerNorm& norm, bool bias, float offset = 0) {
+    if (name.empty()) return static_cast<void>(std::fill_n(norm.gamma, norm.hidden, 1.0f));
     vector(name + ".weight", norm.gamma, norm.hidden);
     slots.back().offset = offset;
     if (bias) vector(name + ".bias", norm.beta, norm.hidden);

@@ -81,6 +81,17 @@ void parse_umt5(Fields& config, ModelConfig& out) {
   out.transformer.t5.each_layer = out.decoder->t5.each_layer = true;
 }
 
+// LongT5, arXiv 2112.07916 (longt5/modeling_longt5.py, v5.24.0): an encoder whose tokens attend to those near them. The form whose
+// tokens also attend to sums of blocks is refused.
+void parse_longt5(Fields& config, ModelConfig& out) {
+  config.expect("encoder_attention_type", "local");
+  parse_config(config, out);
+  TransformerConfig& encoder = out.transformer;
+  encoder.max_position_embeddings = 16384;
+  encoder.local_window = config.size_or("local_radius", std::int64_t{1} << 30, 127);
+  encoder.local_layers.assign(config.ok() ? static_cast<std::size_t>(encoder.num_hidden_layers) : 0, true);
+}
+
 constexpr const char* kIgnored[] = {
     "encoder.embed_tokens.weight",
     "decoder.embed_tokens.weight",
@@ -178,11 +189,26 @@ constexpr Arch umt5() {
   return arch;
 }
 
+constexpr Arch longt5() {
+  Arch arch = kT5Arch;
+  arch.model_type = "longt5";
+  arch.parse_config = parse_longt5;
+  arch.names.query = "encoder.block.{}.layer.0.LocalSelfAttention.q";
+  arch.names.key = "encoder.block.{}.layer.0.LocalSelfAttention.k";
+  arch.names.value = "encoder.block.{}.layer.0.LocalSelfAttention.v";
+  arch.names.attention_output = "encoder.block.{}.layer.0.LocalSelfAttention.o";
+  arch.names.relative_attention_bias = "encoder.block.0.layer.0.LocalSelfAttention.relative_attention_bias";
+  arch.heads = {};
+  arch.gguf = {};
+  return arch;
+}
+
 }  // namespace
 
 extern const Arch kT5 = kT5Arch;
 extern const Arch kT5Encoder = encoder_in_gguf();
 extern const Arch kMt5 = mt5();
 extern const Arch kUmT5 = umt5();
+extern const Arch kLongT5 = longt5();
 
 }  // namespace wattn

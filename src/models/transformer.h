@@ -78,6 +78,8 @@ struct TransformerEnds {
   DistanceBuckets distance_buckets;
   Embedding relative;
   LayerNorm relative_norm;
+  Linear head_dense;
+  LayerNorm head_norm;
   Convolution convolution;
   LayerNorm final_norm;
   Linear pooler;

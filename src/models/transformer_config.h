@@ -63,13 +63,15 @@ struct TransformerConfig {
   NormKind norm = NormKind::kLayer;
   NormPlacement norm_placement = NormPlacement::kPost;
   bool embeddings_norm = true;
-  float embedding_scale = 1.0f;      // of the word embeddings
-  double query_pre_attn_scalar = 0;  // scores are divided by its square root; 0: head_dim
-  float attn_logit_softcapping = 0;  // ScoreTerms::softcap
-  bool scale_by_layer = false;       // scores of layer i also by 1 / (i + 1)
-  bool first_attention_norm = true;  // pre-norm: the first layer has an attention norm
-  bool input_norms = true;           // pre-norm: norms of the input of attention and feed-forward
-  bool output_norms = false;         // pre-norm: norms of the output of attention and feed-forward, before the residual
+  bool norm_before_positions = false;  // of the embeddings, to which positions are added afterwards
+  bool learned_norms = true;           // false: norms have no weights
+  float embedding_scale = 1.0f;        // of the word embeddings
+  double query_pre_attn_scalar = 0;    // scores are divided by its square root; 0: head_dim
+  float attn_logit_softcapping = 0;    // ScoreTerms::softcap
+  bool scale_by_layer = false;         // scores of layer i also by 1 / (i + 1)
+  bool first_attention_norm = true;    // pre-norm: the first layer has an attention norm
+  bool input_norms = true;             // pre-norm: norms of the input of attention and feed-forward
+  bool output_norms = false;           // pre-norm: norms of the output of attention and feed-forward, before the residual
   Residual residual = Residual::kSequential;
   float residual_multiplier = 1;       // of what attention and feed-forward add
   bool query_key_norm = false;         // RMSNorm of each head of queries and keys, before rotary positions
@@ -98,6 +100,7 @@ struct TransformerConfig {
 
   Positions positions = Positions::kLearned;
   std::int64_t padding_idx = 0;      // for kAfterPadding
+  std::int64_t dropped_word = -1;    // Op::kTokenDropout; -1: none
   std::int64_t padding_word = -1;    // the token that is read without training its embedding: torch's padding_idx; -1: none
   std::int64_t position_offset = 0;  // for kLearned: row of position 0 in the checkpoint's table
   bool fairseq_positions = false;    // kLearned, kAfterPadding: that table is fairseq's sines, not in the checkpoint
@@ -139,7 +142,13 @@ struct TransformerConfig {
   // The head over the vocabulary. The loader clears lm_head when the task needs no logits.
   bool lm_head = false;
   bool tie_word_embeddings = false;
-  bool lm_head_bias = false;          // [1, vocab], zeros if absent from the checkpoint
+  bool lm_head_bias = false;  // [1, vocab], zeros if absent from the checkpoint
+  // A dense layer with an activation and a norm before the head.
+  struct {
+    bool present = false;
+    bool bias = false;
+    Activation activation = Activation::kGelu;
+  } lm_head_dense;
   float lm_head_scale = 1.0f;         // of the head's input
   float final_logit_softcapping = 0;  // c: logits become c * tanh(logits / c); 0: they stay
 
@@ -197,7 +206,8 @@ struct TransformerNames {
   const char* value = nullptr;
   const char* query_key_value = nullptr;  // instead of the three: one tensor in this order
   bool heads_in_turn = false;             // query_key_value has the query, key and value of a head, then those of the next
-  const char* query_bias = nullptr;       // in place of the bias of query_key_value, including any ending
+  bool quarters_in_turn = false;     // query_key_value has the query, value and key of a quarter of the heads, then of the next
+  const char* query_bias = nullptr;  // in place of the bias of query_key_value, including any ending
   const char* value_bias = nullptr;
   const char* query_norm = nullptr;
   const char* key_norm = nullptr;
@@ -212,11 +222,11 @@ struct TransformerNames {
   const char* down = nullptr;
   const char* ffn_norm = nullptr;  // post-norm: after the feed-forward; pre-norm: before it
   const char* ffn_output_norm = nullptr;
-  const char* router = nullptr;        // [experts, hidden]
-  const char* experts_up = nullptr;    // [experts * ffn, hidden], including any ending
-  const char* experts_down = nullptr;  // [experts * ffn, hidden], likewise
-  const char* experts_bias = nullptr;  // [hidden], likewise
-  const char* final_norm = nullptr;
+  const char* router = nullptr;                   // [experts, hidden]
+  const char* experts_up = nullptr;               // [experts * ffn, hidden], including any ending
+  const char* experts_down = nullptr;             // [experts * ffn, hidden], likewise
+  const char* experts_bias = nullptr;             // [hidden], likewise
+  const char* final_norm = nullptr;               // this and other norms: "" if norms have no weights
   float norm_offset = 0;                          // what checkpoints other than GGUF leave out of the weights of norms
   const char* relative_attention_bias = nullptr;  // [buckets, heads], of a layer if each has a table
   const char* relative_embeddings = nullptr;      // [2 * buckets, hidden]
@@ -236,6 +246,8 @@ struct TransformerNames {
   const char* cross_norm = nullptr;
   const char* lm_head = "lm_head";
   const char* lm_head_bias = nullptr;  // including any ending
+  const char* lm_head_dense = nullptr;
+  const char* lm_head_norm = nullptr;
   bool transposed = false;             // matrices are [in, out] in safetensors
   bool rope_permuted_in_gguf = false;  // llama.cpp interleaves the halves of each head of queries and keys
 };

@@ -166,6 +166,7 @@ void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) 
     list.repeats(std::string(names.lm_head) + ".weight", {vocab, config_.hidden_size},
                  std::string(names.word_embeddings) + ".weight");
     list.place(&ends_->lm_head, nullptr, 0, vocab);
+    if (config_.lm_head_bias && !names.lm_head_bias) list.vector(std::string(names.lm_head) + ".bias", ends_->lm_head.bias, vocab);
   } else if (config_.lm_head && config_.cross_attention) {
     // As in transformers, the word embeddings are the head of an encoder-decoder's checkpoint that has none.
     const auto has_own = std::make_shared<bool>(false);
@@ -192,6 +193,10 @@ void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) 
     if (ends_->token_weights) list.vector(std::string(names.token_weights) + ".weight", ends_->token_weights, vocab);
     // Unless the bias has a name of its own.
     if (config_.lm_head) list.linear(names.lm_head, ends_->lm_head, 0, vocab, config_.lm_head_bias && !names.lm_head_bias);
+  }
+  if (config_.lm_head && config_.lm_head_dense.present) {
+    list.linear(names.lm_head_dense, ends_->head_dense, 0, config_.hidden_size, config_.lm_head_dense.bias);
+    list.norm(names.lm_head_norm, ends_->head_norm, config_.biases.norms);
   }
   if (config_.lm_head && config_.lm_head_bias && names.lm_head_bias) {
     list.slots.push_back({names.lm_head_bias, {1, vocab}, false, [head = ends_->lm_head](std::int64_t, const float* row) {
@@ -261,10 +266,15 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
   const bool convolves = config_.convolves(static_cast<std::int64_t>(i));
   if (convolves) {
     add_short_convolution_slots(config_, names, layer, i, list);
-  } else if (names.heads_in_turn && !is_gguf) {
+  } else if ((names.heads_in_turn || names.quarters_in_turn) && !is_gguf) {
     const std::int64_t head = config_.head_size();
     const std::size_t before = list.slots.size();
-    const auto place_of = [=](std::int64_t row) { return row / head % 3 * queries + row / (3 * head) * head + row % head; };
+    const bool quarters = names.quarters_in_turn;
+    const std::int64_t size = quarters ? queries / 4 : head;
+    const auto place_of = [=](std::int64_t row) {
+      const std::int64_t part = row / size % 3;
+      return (quarters ? (3 - part) % 3 : part) * queries + row / (3 * size) * size + row % size;
+    };
     list.permuted_linear(named(names.query_key_value), layer.qkv, config_.qkv_width(), biases.qkv && !names.query_bias, true,
                          place_of);
     for (std::size_t slot = before; slot < list.slots.size(); ++slot) list.slots[slot].place_of = place_of;

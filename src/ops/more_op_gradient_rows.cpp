@@ -5,6 +5,7 @@
 #include "ops/experts.h"
 #include "ops/op_gradient.h"
 #include "ops/short_convolution.h"
+#include "ops/token_dropout.h"
 
 namespace wattn {
 namespace {
@@ -76,11 +77,19 @@ Learns short_convolution_learns(const OpCall& call) {
   return call.pass.training->bias_gradient(bias) ? Learns::kBias : Learns::kNothing;
 }
 
+void token_dropout_backward(const GradientCall& call) {
+  const std::int64_t width = call.forward.width;
+  for_each_token_dropout(call.forward, [&](std::int64_t token, float scale) {
+    for (std::int64_t j = 0; j < width; ++j) call.d_x[token * width + j] += scale * call.d_out[token * width + j];
+  });
+}
+
 constexpr GradientRow kRows[] = {
     {Reads::kNo, Reads::kNo, Reads::kNo, true, false, windows_backward},
     {Reads::kYes, Reads::kNo, Reads::kNo, false, false, run_experts_backward, [](const GradientCall& call) { take(call.forward); },
      experts_learn},
     {Reads::kYes, Reads::kNo, Reads::kNo, false, false, run_short_convolution_backward, nullptr, short_convolution_learns},
+    {Reads::kNo, Reads::kNo, Reads::kNo, true, false, token_dropout_backward},
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "ops/experts.h"
 #include "ops/op.h"
 #include "ops/short_convolution.h"
+#include "ops/token_dropout.h"
 
 namespace wattn {
 namespace {
@@ -43,10 +44,18 @@ void run_experts(const OpCall& call) {
                        call.x, call.rows, call.out);
 }
 
+// As facebook/esm: 0.12 is the share of masks that it was trained with.
+void token_dropout(const OpCall& call) {
+  for_each_token_dropout(call, [&](std::int64_t token, float scale) {
+    for (std::int64_t j = 0; j < call.width; ++j) call.out[token * call.width + j] = scale * call.x[token * call.width + j];
+  });
+}
+
 constexpr OpRow kRows[] = {
     {OpWidth::kFactorTimesX, false, false, windows, nullptr},
     {OpWidth::kOfX, false, false, run_experts, [](const OpCall& call) { take(call); }},
     {OpWidth::kRowsOfWeight, false, false, short_convolution, nullptr},
+    {OpWidth::kOfX, false, false, token_dropout, nullptr},
 };
 
 }  // namespace

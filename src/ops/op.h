@@ -34,6 +34,7 @@ enum class Op : std::uint8_t {
   kWindows,           // rows of x around each token, side by side, zeros outside of its sequence; factor: how many
   kExperts,           // the sum of the outputs of the experts that suit a token best; variant: Activation; weight: Experts
   kShortConvolution,  // of the columns B, C and x (ops/short_convolution.h); weight: Linear in f32, [width, kernel]
+  kTokenDropout,      // ESM's: 0 for the token `factor`; the others times 0.88 over the share of its sequence that they are
 };
 constexpr int kCommonOps = static_cast<int>(Op::kWindows);
 

@@ -8,9 +8,24 @@ namespace wattn {
 namespace {
 
 const char* name_of(Op op) {
-  constexpr const char* kNames[] = {
-      "words", "add_rows", "relative_rows", "scale", "norm",    "head_norm", "rotate",  "linear",           "activate",
-      "gate",  "add",      "attention",     "store", "softcap", "windows",   "experts", "short_convolution"};
+  constexpr const char* kNames[] = {"words",
+                                    "add_rows",
+                                    "relative_rows",
+                                    "scale",
+                                    "norm",
+                                    "head_norm",
+                                    "rotate",
+                                    "linear",
+                                    "activate",
+                                    "gate",
+                                    "add",
+                                    "attention",
+                                    "store",
+                                    "softcap",
+                                    "windows",
+                                    "experts",
+                                    "short_convolution",
+                                    "token_dropout"};
   return kNames[static_cast<int>(op)];
 }
 

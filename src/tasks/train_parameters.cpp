@@ -258,7 +258,7 @@ Result<void> Trainer::prepare_layers() {
       add_linear(value.convolution.layer, gradient.convolution.layer);
       add_norm(value.convolution.norm, gradient.convolution.norm, true);
     }
-    add_norm(value.final_norm, gradient.final_norm, has_norm_biases(config));
+    if (config.learned_norms) add_norm(value.final_norm, gradient.final_norm, has_norm_biases(config));
   }
   return {};
 }
@@ -274,9 +274,9 @@ void Trainer::prepare_embeddings(std::size_t i) {
       parameters_.push_back({all_of(words), {}});
     }
     // BART's final_logits_bias is a constant.
-    const std::string_view bias = stack.names->lm_head_bias ? stack.names->lm_head_bias : "";
+    const char* bias = stack.names->lm_head_bias;
     Linear head = value.lm_head;
-    if (!stack.model->config().lm_head_bias || !bias.ends_with(".bias")) head.bias = nullptr;
+    if (!stack.model->config().lm_head_bias || (bias && !std::string_view(bias).ends_with(".bias"))) head.bias = nullptr;
     add_linear(head, gradient.lm_head);
   }
   add_weights(*stack.model, stack.model->embedding_weights(), stack.gradients->embedding_weights());

@@ -12,17 +12,19 @@ export const kFamilies = {
     ...'modernbert albert gte xlm-roberta electra mpnet nomic-bert-first deberta-v3 gte-new jina-bert nomic-bert deberta-v2 camembert distilbert'
       .split(' ')
       .map((name) => `architectures/${name}`),
-    ...'deberta deberta-v3-conv albert-groups megatron-bert ernie'.split(' ').map((name) => `variants/encoders/${name}`),
+    ...'deberta deberta-v3-conv albert-groups megatron-bert ernie roformer xlm esm esm-1b'
+      .split(' ')
+      .map((name) => `variants/encoders/${name}`),
   ],
   decoder: [
     ...'llama smollm gemma3 gemma mistral qwen2 qwen3 gpt2 gemma2'.split(' ').map((name) => `decoders/${name}`),
-    ...'phi3 phi gpt-neox-in-turn smollm3 gpt-neox phi3-partial opt granite stablelm-parallel stablelm olmo2 lfm2-bias gpt-neo gpt-bigcode bloom starcoder2 arcee exaone4 olmo3 granite-4 cohere cohere2 ernie4-5 glm glm4 gptj helium hunyuan ministral vaultgemma'
+    ...'phi3 phi gpt-neox-in-turn smollm3 gpt-neox phi3-partial opt granite stablelm-parallel stablelm olmo2 lfm2-bias gpt-neo gpt-bigcode bloom starcoder2 arcee exaone4 olmo3 granite-4 cohere cohere2 ernie4-5 glm glm4 gptj helium hunyuan ministral vaultgemma codegen exaone minicpm mobilellm ministral3 modernbert-decoder mpt nanochat olmo'
       .split(' ')
       .map((name) => `variants/decoders/${name}`),
   ],
   'encoder-decoder': [
     ...'bart marian t5 flan-t5'.split(' ').map((name) => `seq2seq/${name}`),
-    ...'pegasus m2m-100 umt5 mbart mt5 blenderbot'.split(' ').map((name) => `variants/seq2seq/${name}`),
+    ...'pegasus m2m-100 umt5 mbart mt5 blenderbot blenderbot-small longt5'.split(' ').map((name) => `variants/seq2seq/${name}`),
   ],
 };
 const ids = new Tensor('int64', [4n, 5n, 6n, 4n, 7n, 8n], [2, 3]);
@@ -44,7 +46,7 @@ export async function answerOf(
 
 /** Members of config.json that are widths. */
 const kWidths =
-  /^(hidden_size|d_model|n_embd|dim|intermediate_size|d_ff|n_inner|hidden_dim|ffn_dim|(en|de)coder_ffn_dim|head_dim|d_kv|embedding_size|word_embed_proj_dim|moe_intermediate_size|global_head_dim|pooler_hidden_size|shared_intermediate_size)$/;
+  /^(hidden_size|d_model|emb_dim|n_embd|dim|intermediate_size|d_ff|n_inner|hidden_dim|ffn_dim|(en|de)coder_ffn_dim|head_dim|d_kv|embedding_size|word_embed_proj_dim|moe_intermediate_size|global_head_dim|pooler_hidden_size|shared_intermediate_size)$/;
 /** Tables, heads and routers have as many rows as there are words, positions, labels or experts. */
 const kOtherRows =
   /(?<!encoder\.)embed(?!dings_project|ding_hidden)|wte|wpe|shared(?!_mlp)|router|parametrizations|positions|lm_head|classifier|score|decoder\.weight|predictions|relative_attention_bias|qa_outputs/;

@@ -5,15 +5,16 @@ import sentencepiece
 import tokenizers
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from transformers import GPT2Config, LlamaConfig, OPTConfig, Phi3Config
 
 from . import architectures, common, decoders, seq2seq, tiny
 
 FOLDER = common.OUT / "variants"
 # Classes of configuration whose defaults a config.json may leave out.
-CONFIGS = ("Albert", "Arcee", "Bart", "Bert", "Blenderbot", "Bloom", "Camembert", "Cohere", "Cohere2", "Deberta", "DebertaV2", "DistilBert", "Electra", "Ernie", "Ernie4_5", "EuroBert", "Exaone4", "Gemma", "Gemma2", "Gemma3Text", "Glm", "Glm4", "GPT2", "GPTBigCode", "GPTJ", "GPTNeo", "GPTNeoX", "Granite",
-           "Gte", "Helium", "HunYuanDenseV1", "Lfm2", "Llama", "M2M100", "Marian", "MegatronBert", "Ministral", "Mistral", "MBart", "ModernBert", "MPNet", "MT5", "NomicBert", "Olmo2", "Olmo3", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Roberta",
-           "SmolLM3", "StableLm", "Starcoder2", "T5", "UMT5", "VaultGemma", "XLMRoberta")
+CONFIGS = ("Albert", "Arcee", "Bart", "Bert", "Blenderbot", "BlenderbotSmall", "Bloom", "Camembert", "CodeGen", "Cohere", "Cohere2", "Deberta", "DebertaV2", "DistilBert", "Electra", "Ernie", "Ernie4_5", "EuroBert", "Exaone", "Exaone4", "Gemma", "Gemma2", "Gemma3Text", "Glm", "Glm4", "GPT2", "GPTBigCode", "GPTJ", "GPTNeo", "GPTNeoX", "Granite",
+           "Gte", "Helium", "HunYuanDenseV1", "Lfm2", "Llama", "LongT5", "M2M100", "Marian", "MegatronBert", "Ministral", "Ministral3", "Mistral", "MBart", "ModernBert", "ModernBertDecoder", "MPNet", "Mpt", "MT5", "NanoChat", "NomicBert", "Olmo", "Olmo2", "Olmo3", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Roberta",
+           "RoFormer", "SmolLM3", "StableLm", "Starcoder2", "T5", "UMT5", "VaultGemma", "XLM", "XLMRoberta")
 
 
 def save_defaults():
@@ -24,6 +25,98 @@ def save_defaults():
         words = config.to_dict()
         rows[config.model_type] = {key: words[key] for key in sorted(words) if key not in ("transformers_version", "dtype", "id2label", "label2id")}
     common.write_json(FOLDER / "defaults.json", rows)
+
+
+class NeoBert(torch.nn.Module):
+    """model.py of chandar-lab/NeoBERT, put down again: RMSNorm before each sublayer, pairs of neighbours that rotate, SwiGLU."""
+
+    def __init__(self, config):
+        super().__init__()
+        nn, c = torch.nn, config
+        hidden, inner = c["hidden_size"], -(-(2 * c["intermediate_size"] // 3) // 8) * 8
+        norm = lambda: nn.RMSNorm(hidden, eps=c["norm_eps"])
+        linear = lambda rows, width: nn.Linear(width, rows, bias=False)
+        self.config = None
+        self.heads = c["num_attention_heads"]
+        self.encoder = nn.Embedding(c["vocab_size"], hidden)
+        self.transformer_encoder = nn.ModuleList(nn.ModuleDict({
+            "qkv": linear(3 * hidden, hidden), "wo": linear(hidden, hidden), "attention_norm": norm(), "ffn_norm": norm(),
+            "ffn": nn.ModuleDict({"w12": linear(2 * inner, hidden), "w3": linear(hidden, inner)})}) for _ in range(c["num_hidden_layers"]))
+        self.layer_norm = norm()
+
+    def rotate(self, x):
+        """x: [1, heads, tokens, head]"""
+        head, tokens = x.shape[-1], x.shape[-2]
+        angles = torch.outer(torch.arange(tokens).float(), 1.0 / 10000.0 ** (torch.arange(0, head, 2).float() / head))
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        even, odd = x[..., 0::2], x[..., 1::2]
+        return torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2)
+
+    def forward(self, input_ids, token_type_ids=None):
+        x = self.encoder(input_ids)
+        states, attentions = [x], []
+        for layer in self.transformer_encoder:
+            q, k, v = layer["qkv"](layer["attention_norm"](x)).view(*x.shape[:2], self.heads, -1).transpose(1, 2).chunk(3, dim=-1)
+            probs = (self.rotate(q) @ self.rotate(k).transpose(2, 3) / q.shape[-1] ** 0.5).softmax(-1)
+            x = x + layer["wo"]((probs @ v).transpose(1, 2).reshape(x.shape))
+            gate, other = layer["ffn"]["w12"](layer["ffn_norm"](x)).chunk(2, dim=-1)
+            x = x + layer["ffn"]["w3"](torch.nn.functional.silu(gate) * other)
+            states.append(x)
+            attentions.append(probs)
+        states[-1] = self.layer_norm(states[-1])
+        return states, attentions, None
+
+
+NEOBERT = {"model_type": "neobert", "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 40, "vocab_size": 60,
+           "max_length": 40, "norm_eps": 1e-5, "hidden_act": "SwiGLU", "rms_norm": True, "rope": True, "pad_token_id": 0}
+
+
+def renamed(folder, rename, words):
+    """A saved Llama in another family's words."""
+    tensors = {rename(name): tensor for name, tensor in load_file(folder / "model.safetensors").items()}
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    common.write_json(folder / "config.json", words(config))
+
+
+class AsExaone(transformers.LlamaForCausalLM):
+    """A Llama with the names of LGAI-EXAONE's first repositories (transformers' conversion_mapping.py has them the other way round)."""
+
+    def save_pretrained(self, folder, **options):
+        super().save_pretrained(folder, **options)
+        pairs = (("model.embed_tokens.", "transformer.wte."), ("model.layers.", "transformer.h."), ("model.norm.", "transformer.ln_f."),
+                 (".self_attn.o_proj.", ".attn.attention.out_proj."), (".self_attn.", ".attn.attention."), (".input_layernorm.", ".ln_1."),
+                 (".post_attention_layernorm.", ".ln_2."), (".gate_proj.", ".c_fc_0."), (".up_proj.", ".c_fc_1."), (".down_proj.", ".c_proj."))
+
+        def rename(name):
+            for old, new in pairs:
+                name = name.replace(old, new)
+            return name
+
+        keys = {"num_hidden_layers": "num_layers", "rms_norm_eps": "layer_norm_epsilon", "hidden_act": "activation_function"}
+        renamed(folder, rename, lambda config: {**{keys.get(key, key): value for key, value in config.items()}, "model_type": "exaone",
+                                                "architectures": ["ExaoneForCausalLM"]})
+
+
+class AsMiniCpm(transformers.GraniteForCausalLM):
+    """A Granite with the words of openbmb's MiniCPM, whose factors are the same."""
+
+    def save_pretrained(self, folder, **options):
+        super().save_pretrained(folder, **options)
+        renamed(folder, lambda name: name, lambda config: {
+            **{key: value for key, value in config.items() if key not in ("attention_multiplier", "embedding_multiplier", "logits_scaling", "residual_multiplier")},
+            "model_type": "minicpm", "architectures": ["MiniCPMForCausalLM"], "scale_emb": config["embedding_multiplier"],
+            "scale_depth": config["residual_multiplier"] * config["num_hidden_layers"] ** 0.5,
+            "dim_model_base": config["hidden_size"] / config["logits_scaling"]})
+
+
+class AsMobileLlm(transformers.LlamaForCausalLM):
+    """A Llama whose head is its embeddings, with the words of facebook's MobileLLM."""
+
+    def save_pretrained(self, folder, **options):
+        super().save_pretrained(folder, **options)
+        renamed(folder, lambda name: name, lambda config: {**config, "model_type": "mobilellm", "architectures": ["MobileLLMForCausalLM"],
+                                                           "share_embedding": True, "layer_sharing": False, "tie_word_embeddings": False})
 
 
 # As CASES of architectures.py, decoders.py and seq2seq.py.
@@ -39,9 +132,15 @@ ENCODERS = {
     "deberta-v3-conv": ("DebertaV2", dict(architectures.CASES["deberta-v3"][1], conv_kernel_size=5, conv_groups=4)),
     "megatron-bert": ("MegatronBert", dict(architectures.USUAL)),
     "ernie": ("Ernie", dict(architectures.USUAL, hidden_act="relu")),
+    "roformer": ("RoFormer", dict(architectures.USUAL, embedding_size=16)),
+    "xlm": ("XLM", dict(vocab_size=60, emb_dim=24, n_layers=2, n_heads=3, max_position_embeddings=40, n_langs=3, pad_token_id=59)),
+    "esm": ("Esm", dict(architectures.USUAL, pad_token_id=1, mask_token_id=5, position_embedding_type="rotary", token_dropout=True)),
+    "esm-1b": ("Esm", dict(architectures.USUAL, pad_token_id=1, mask_token_id=5, emb_layer_norm_before=True)),
+    "neobert": (NeoBert, NEOBERT),
     "modernbert-mish": ("ModernBert", dict(architectures.CASES["modernbert"][1], hidden_activation="mish")),
 }
 ROPE = dict(rope_theta=500.0, factor=4.0)
+TEXT_PART = dict(decoders.USUAL, bos_token_id=1, eos_token_id=2)
 DECODERS = {
     "gpt2-by-layer": (transformers.GPT2LMHeadModel, GPT2Config(vocab_size=decoders.VOCAB, n_embd=24, n_layer=3, n_head=4, n_positions=96, bos_token_id=1,
                                                                eos_token_id=2, scale_attn_by_inverse_layer_idx=True)),
@@ -89,6 +188,39 @@ DECODERS = {
         shared_intermediate_size=40, position_embedding_type="nope", layer_types=["full_attention"] * 2)),
     "granite-4-rope": (transformers.GraniteMoeHybridForCausalLM, transformers.GraniteMoeHybridConfig(
         **decoders.USUAL, num_local_experts=0, mamba_n_heads=2, time_step_limit=None, shared_intermediate_size=40, position_embedding_type="rope", layer_types=["full_attention"] * 2)),
+    "codegen": (transformers.CodeGenForCausalLM, transformers.CodeGenConfig(vocab_size=decoders.VOCAB, n_embd=32, n_layer=2, n_head=8, n_positions=96,
+                                                                            rotary_dim=2, bos_token_id=1, eos_token_id=2)),
+    "exaone": (AsExaone, LlamaConfig(**decoders.USUAL)),
+    "minicpm": (AsMiniCpm, transformers.GraniteConfig(**decoders.USUAL, embedding_multiplier=3.0, attention_multiplier=6 ** -0.5, residual_multiplier=0.7,
+                                                      logits_scaling=1.5, tie_word_embeddings=True)),
+    "mobilellm": (AsMobileLlm, LlamaConfig(**decoders.USUAL, tie_word_embeddings=True)),
+    "ministral3": (transformers.Ministral3ForCausalLM, transformers.Ministral3Config(**decoders.USUAL, head_dim=10, rope_parameters=dict(
+        rope_type="yarn", rope_theta=500.0, factor=2.0, original_max_position_embeddings=64, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.1))),
+    "modernbert-decoder": (transformers.ModernBertDecoderForCausalLM, transformers.ModernBertDecoderConfig(
+        **{**{key: value for key, value in decoders.USUAL.items() if key != "num_key_value_heads"}, "num_hidden_layers": 4}, local_attention=12,
+        cls_token_id=1, sep_token_id=2)),
+    "mpt": (transformers.MptForCausalLM, transformers.MptConfig(vocab_size=decoders.VOCAB, d_model=24, n_heads=4, n_layers=2, max_seq_len=96, bos_token_id=1,
+                                                                eos_token_id=2)),
+    "nanochat": (transformers.NanoChatForCausalLM, transformers.NanoChatConfig(**decoders.USUAL)),
+    "olmo": (transformers.OlmoForCausalLM, transformers.OlmoConfig(**decoders.USUAL)),
+    # Models that also read pictures, of which only the text is run.
+    "gemma3-pictures": (transformers.Gemma3ForConditionalGeneration, transformers.Gemma3Config(
+        text_config=dict(TEXT_PART, num_hidden_layers=3, head_dim=10, sliding_window=7, layer_types=["sliding_attention", "full_attention", "sliding_attention"]),
+        vision_config=dict(hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2, image_size=8, patch_size=4), mm_tokens_per_image=4)),
+    "qwen2-pictures": (transformers.Qwen2VLForConditionalGeneration, transformers.Qwen2VLConfig(
+        text_config=dict(TEXT_PART, rope_parameters=dict(rope_type="default", rope_theta=500.0, mrope_section=[1, 1, 1])), tie_word_embeddings=True,
+        vision_config=dict(depth=1, embed_dim=8, hidden_size=24, num_heads=2, patch_size=2, mlp_ratio=1))),
+    "qwen2-5-pictures": (transformers.Qwen2_5_VLForConditionalGeneration, transformers.Qwen2_5_VLConfig(
+        text_config=dict(TEXT_PART, rope_parameters=dict(rope_type="default", rope_theta=500.0, mrope_section=[1, 1, 1])),
+        vision_config=dict(depth=1, hidden_size=8, out_hidden_size=24, intermediate_size=8, num_heads=2, patch_size=2))),
+    "qwen3-pictures": (transformers.Qwen3VLForConditionalGeneration, transformers.Qwen3VLConfig(
+        text_config=dict(TEXT_PART, head_dim=6, rope_parameters=dict(rope_type="default", rope_theta=500.0, mrope_section=[1, 1, 1])),
+        vision_config=dict(depth=1, hidden_size=8, out_hidden_size=24, intermediate_size=8, num_heads=2, patch_size=2, num_position_embeddings=4,
+                           deepstack_visual_indexes=[0]))),
+    "mistral3-pictures": (transformers.Mistral3ForConditionalGeneration, transformers.Mistral3Config(
+        text_config=dict(TEXT_PART, model_type="ministral3", head_dim=10, rope_parameters=dict(
+            rope_type="yarn", rope_theta=500.0, factor=2.0, original_max_position_embeddings=64, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.1)),
+        vision_config=dict(model_type="pixtral", hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2, head_dim=4, image_size=8, patch_size=4))),
     "glm": (transformers.GlmForCausalLM, transformers.GlmConfig(**decoders.USUAL, head_dim=8)),
     "glm4": (transformers.Glm4ForCausalLM, transformers.Glm4Config(**decoders.USUAL, head_dim=12, partial_rotary_factor=0.67, attention_bias=False)),
     "cohere": (transformers.CohereForCausalLM, transformers.CohereConfig(**decoders.USUAL, attention_bias=True, logit_scale=0.7)),
@@ -116,6 +248,8 @@ SEQ2SEQ = {
     "umt5": ("UMT5", dict(seq2seq.T5, feed_forward_proj="gated-gelu")),
     "m2m-100": ("M2M100", dict(BART, decoder_start_token_id=2, scale_embedding=True, activation_function="relu", forced_bos_token_id=9)),
     "blenderbot": ("Blenderbot", dict(BART, decoder_start_token_id=1, scale_embedding=True)),
+    "blenderbot-small": ("BlenderbotSmall", dict(BART, decoder_start_token_id=1, scale_embedding=True)),
+    "longt5": ("LongT5", dict(seq2seq.T5, feed_forward_proj="gated-gelu", local_radius=3)),
 }
 
 

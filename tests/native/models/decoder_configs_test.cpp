@@ -94,6 +94,49 @@ const PublicConfig kSupported[] = {
     {"granite-3.3-2b", LIKE("granite", R"(,"embedding_multiplier":12.0,"attention_multiplier":0.015625,"residual_multiplier":0.22,
        "logits_scaling":8.0)"),
      1536},
+    {"OLMo-1B", LIKE("olmo", R"(,"clip_qkv":null,"rope_theta":10000.0,"attention_bias":false)"), 1536},
+    {"codegen-350M-mono", R"({"model_type":"codegen","n_embd":1024,"n_head":16,"n_layer":20,"n_positions":2048,"n_ctx":2048,
+       "rotary_dim":32,"activation_function":"gelu_new","layer_norm_epsilon":1e-05,"vocab_size":51200,"n_inner":null})",
+     3072},
+    {"ettin-decoder-17m", R"({"model_type":"modernbert-decoder","hidden_size":256,"num_hidden_layers":7,"num_attention_heads":4,
+       "intermediate_size":384,"vocab_size":50368,"max_position_embeddings":7999,"hidden_activation":"gelu","norm_eps":1e-05,
+       "norm_bias":false,"global_attn_every_n_layers":3,"global_rope_theta":160000.0,"local_rope_theta":160000.0,
+       "local_attention":128,"classifier_bias":false,"decoder_bias":true,"tie_word_embeddings":true})",
+     768},
+    {"EXAONE-3.5-2.4B", R"({"model_type":"exaone","hidden_size":2560,"intermediate_size":7168,"num_layers":30,
+       "num_attention_heads":32,"num_key_value_heads":8,"head_dim":80,"activation_function":"silu","layer_norm_epsilon":1e-05,
+       "max_position_embeddings":32768,"vocab_size":102400,"rope_theta":1000000,"tie_word_embeddings":true,"rope_scaling":{
+       "factor":8.0,"high_freq_factor":4.0,"low_freq_factor":1.0,"original_max_position_embeddings":8192,"rope_type":"llama3"}})",
+     3840},
+    {"mpt-7b", R"({"model_type":"mpt","d_model":4096,"n_heads":32,"n_layers":32,"max_seq_len":2048,"expansion_ratio":4,
+       "no_bias":true,"norm_type":"low_precision_layernorm","vocab_size":50432,"logit_scale":null,"attn_config":{"alibi":true,
+       "alibi_bias_max":8,"attn_type":"multihead_attention","clip_qkv":null,"prefix_lm":false,"qk_ln":false,
+       "softmax_scale":null}})",
+     12288},
+    {"nanochat-d20", LIKE("nanochat", R"(,"final_logit_softcapping":15.0,"rope_theta":10000)"), 1536},
+    {"MiniCPM-2B", LIKE("minicpm", R"(,"scale_emb":12,"dim_model_base":256,"scale_depth":1.4,"rope_scaling":null)"), 1536},
+    {"MobileLLM-125M", LIKE("mobilellm", R"(,"share_embedding":true,"layer_sharing":false,"tie_word_embeddings":false)"), 1536},
+    {"Ministral-3-3B", R"({"model_type":"mistral3","vision_config":{"model_type":"pixtral"},"tie_word_embeddings":true,
+       "text_config":{"model_type":"ministral3","hidden_size":3072,"intermediate_size":9216,"num_hidden_layers":26,
+       "num_attention_heads":32,"num_key_value_heads":8,"head_dim":128,"vocab_size":131072,"hidden_act":"silu",
+       "max_position_embeddings":262144,"rms_norm_eps":1e-05,"rope_parameters":{"beta_fast":32.0,"beta_slow":1.0,"factor":16.0,
+       "llama_4_scaling_beta":0.1,"mscale":1.0,"mscale_all_dim":1.0,"original_max_position_embeddings":16384,
+       "rope_theta":1000000.0,"rope_type":"yarn","type":"yarn"},"sliding_window":null}})",
+     6144},
+    {"gemma-3-4b-it", R"({"model_type":"gemma3","eos_token_id":[1,106],"image_token_index":262144,"vision_config":{},
+       "text_config":{"model_type":"gemma3_text","hidden_size":2560,"intermediate_size":10240,"num_hidden_layers":34,
+       "rope_scaling":{"factor":8.0,"rope_type":"linear"},"sliding_window":1024}})",
+     4096},
+    {"Qwen2-VL-2B-Instruct", R"({"model_type":"qwen2_vl","hidden_size":1536,"intermediate_size":8960,"num_hidden_layers":28,
+       "num_attention_heads":12,"num_key_value_heads":2,"vocab_size":151936,"max_position_embeddings":32768,"hidden_act":"silu",
+       "rms_norm_eps":1e-06,"rope_theta":1000000.0,"use_sliding_window":false,"sliding_window":32768,"tie_word_embeddings":true,
+       "vision_config":{"depth":32},"rope_scaling":{"type":"mrope","mrope_section":[16,24,24]}})",
+     2048},
+    {"Qwen3-VL-2B-Instruct", R"({"model_type":"qwen3_vl","tie_word_embeddings":true,"vision_config":{},"text_config":{
+       "model_type":"qwen3_vl_text","hidden_size":2048,"intermediate_size":6144,"num_hidden_layers":28,"num_attention_heads":16,
+       "num_key_value_heads":8,"head_dim":128,"vocab_size":151936,"max_position_embeddings":262144,"hidden_act":"silu",
+       "rope_scaling":{"mrope_interleaved":true,"mrope_section":[24,20,20],"rope_type":"default"},"rope_theta":5000000}})",
+     4096},
     {"Phi-4-mini", LIKE("phi3", R"(,"partial_rotary_factor":0.75,"sliding_window":262144)"), 1536},
 };
 
@@ -134,19 +177,30 @@ const PublicConfig kRefused[] = {
      "\"global\" or"},
     {"a BLOOM with sums after norms", R"({"model_type":"bloom","apply_residual_connection_post_layernorm":true})", 0,
      "apply_residual_connection_post_layernorm"},
+    {"an OLMo with clipped queries", LIKE("olmo", R"(,"clip_qkv":8.0)"), 0, "clip_qkv"},
+    {"a CodeGen of odd heads", R"({"model_type":"codegen","n_head":2,"n_embd":64})", 0, "n_head: expected a multiple of 4"},
+    {"an MPT of 12 heads", R"({"model_type":"mpt","n_heads":12,"d_model":96})", 0, "n_heads: expected a power of two"},
+    {"an MPT with learned positions", R"({"model_type":"mpt","attn_config":{"alibi":false}})", 0, "alibi: expected true"},
+    {"a nanochat of longer texts", LIKE("nanochat", R"(,"rope_scaling":{"type":"linear","factor":2.0})"), 0,
+     "rope_parameters: expected"},
+    {"a MiniCPM 4 with sparse attention", LIKE("minicpm", R"(,"sparse_config":{"kernel_size":32})"), 0, "sparse_config"},
+    {"a MobileLLM whose layers run twice", LIKE("mobilellm", R"(,"layer_sharing":true)"), 0, "layer_sharing"},
+    {"a LongT5 with sums of blocks", R"({"model_type":"longt5","encoder_attention_type":"transient-global"})", 0,
+     "encoder_attention_type: expected \"local\""},
+    {"pictures over a text that is not read", R"({"model_type":"mistral3","text_config":{"model_type":"pixtral"}})", 0,
+     "found \"pixtral\""},
     {"more than whole heads", LIKE("phi", R"(,"partial_rotary_factor":1.5)"), 0, "partial_rotary_factor: expected a number"},
     {"a Granite without scores", LIKE("granite", R"(,"attention_multiplier":0)"), 0, "attention_multiplier: expected a number"},
     {"Qwen2.5-VL's text", LIKE("qwen2", R"(,"rope_scaling":{"type":"mrope","mrope_section":[16,24,24]})"), 0, "found \"mrope\""},
 };
 
 // Each has its own model_type, for different arithmetic.
-const char* const kForeignTypes[] = {"arctic",    "codegen",   "dbrx",      "deepseek_v2",     "deepseek_v3", "falcon",   "gemma3",
-                                     "gemma3n",   "gemma4",    "gpt_oss",   "granitemoe",      "jamba",       "lfm2_moe", "llama4",
-                                     "mamba",     "mamba2",    "minicpm",   "mixtral",         "mpt",         "nemotron", "olmo",
-                                     "persimmon", "qwen2_moe", "qwen3_moe", "recurrent_gemma", "rwkv",        "xglm"};
-const char* const kForeignSeq2Seq[] = {"blenderbot-small", "fsmt",   "led",        "longt5",       "mvp",
-                                       "nllb-moe",         "plbart", "prophetnet", "seamless_m4t", "switch_transformers",
-                                       "whisper"};
+const char* const kForeignTypes[] = {
+    "arctic",     "dbrx",      "deepseek_v2", "deepseek_v3",     "falcon",      "gemma3n", "gemma4",  "gpt_oss",
+    "granitemoe", "jamba",     "lfm2_moe",    "llama4",          "mamba",       "mamba2",  "mixtral", "nemotron",
+    "persimmon",  "qwen2_moe", "qwen3_moe",   "recurrent_gemma", "olmo_hybrid", "rwkv",    "xglm"};
+const char* const kForeignSeq2Seq[] = {
+    "fsmt", "led", "mvp", "nllb-moe", "plbart", "prophetnet", "seamless_m4t", "switch_transformers", "whisper"};
 
 Result<ModelConfig> parse(const char* text) {
   const auto json = read_config_json(text);
@@ -194,8 +248,8 @@ TEST(PublicDecoderConfigs, OfUnknownArchitecturesSayWhatToTake) {
     return message.substr(message.find("found \"") + std::string(type).size() + 8);
   };
   EXPECT_EQ(
-      rest_of("gemma3"),
-      "; it reads \"gemma3_text\", \"gemma\", \"gemma2\"; its pictures and its text are one model: take google/gemma-3-270m-it "
+      rest_of("gemma4"),
+      "; it reads \"gemma\", \"gemma2\", \"gemma3_text\"; its pictures and its text are one model: take google/gemma-3-270m-it "
       "or google/gemma-3-1b-it");
   EXPECT_EQ(rest_of("qwen3_5"), "; it reads \"qwen3\", \"qwen2\"; take Qwen/Qwen3-0.6B");
   EXPECT_EQ(rest_of("mixtral"), "; it reads \"mistral\"; decoders with experts are not read");

@@ -150,7 +150,7 @@ const PublicConfig kConfigs[] = {
     {"EuroBERT with the first word for its pooling",
      R"({"model_type":"eurobert","clf_pooling":"mean","max_position_embeddings":8192,)" USUAL "}", 0, "clf_pooling"},
     {"longformer-base-4096", R"({"model_type":"longformer"})", 0, "model_type"},
-    {"roformer", R"({"model_type":"roformer"})", 0, "model_type"},
+    {"a RoFormer whose values rotate", R"({"model_type":"roformer","rotary_value":true})", 0, "rotary_value"},
     {"xlnet-base-cased", R"({"model_type":"xlnet"})", 0, "model_type"},
     {"mobilebert-uncased", R"({"model_type":"mobilebert"})", 0, "model_type"},
     {"a sentence-transformers CLIP", R"({"architectures":["CLIPModel"]})", 0, "model_type"},

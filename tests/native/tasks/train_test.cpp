@@ -268,13 +268,34 @@ TEST(Trainer, LearnsThroughModules) {
   }
 }
 
-// Parallel layers, norms of results, over all heads or after the rotation, multiplied residuals, short convolutions, rotations of
-// neighbours.
+// Parallel layers, norms of results, over all heads, after the rotation or without weights, multiplied residuals, short
+// convolutions, rotations of neighbours, a dense layer before the head.
 TEST(Trainer, LearnsEveryKindOfLayer) {
   const std::vector<std::u16string_view> texts{u"the river and the boat", u"small birds sing"};
-  for (const std::string folder :
-       {"gpt-neox", "gpt-neox-in-turn", "phi", "stablelm-parallel", "olmo2", "granite", "lfm2", "lfm2-bias", "gpt-neo",
-        "gpt-bigcode", "bloom", "starcoder2", "arcee", "exaone4", "olmo3", "granite-4", "cohere", "hunyuan", "gptj"}) {
+  for (const std::string folder : {"gpt-neox",
+                                   "gpt-neox-in-turn",
+                                   "phi",
+                                   "stablelm-parallel",
+                                   "olmo2",
+                                   "granite",
+                                   "lfm2",
+                                   "lfm2-bias",
+                                   "gpt-neo",
+                                   "gpt-bigcode",
+                                   "bloom",
+                                   "starcoder2",
+                                   "arcee",
+                                   "exaone4",
+                                   "olmo3",
+                                   "granite-4",
+                                   "cohere",
+                                   "hunyuan",
+                                   "gptj",
+                                   "codegen",
+                                   "modernbert-decoder",
+                                   "mpt",
+                                   "nanochat",
+                                   "olmo"}) {
     for (const TrainMethod method : {TrainMethod::kLora, TrainMethod::kFull, TrainMethod::kLastLayers}) {
       SCOPED_TRACE(folder + ", method " + std::to_string(static_cast<int>(method)));
       auto loaded = test::load_model(golden("variants/decoders/" + folder), {.head = HeadKind::kCausalLm});
@@ -391,7 +412,7 @@ TEST(Trainer, LearnsToTransformTexts) {
   const std::vector<std::u16string_view> targets{u"a boat", u"small birds sing", u"bridge"};
   const TrainRows rows{.texts = sources, .pairs = targets};
   for (const std::string folder : {"seq2seq/t5", "seq2seq/flan-t5", "seq2seq/bart", "seq2seq/marian", "variants/seq2seq/umt5",
-                                   "variants/seq2seq/blenderbot"}) {
+                                   "variants/seq2seq/blenderbot", "variants/seq2seq/blenderbot-small", "variants/seq2seq/longt5"}) {
     for (const TrainMethod method : {TrainMethod::kLora, TrainMethod::kFull, TrainMethod::kLastLayers}) {
       SCOPED_TRACE(folder + ", method " + std::to_string(static_cast<int>(method)));
       const auto model = std::move(test::load_model(golden(folder), {.head = HeadKind::kSeq2SeqLm})).value();
