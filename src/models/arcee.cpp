@@ -14,11 +14,16 @@ void parse_config(Fields& config, ModelConfig& out) {
   decoder.biases.up = decoder.biases.down = config.boolean_or("mlp_bias", false);
 }
 
+constexpr GgufSwitch kGgufSwitches[] = {{"blk.0.attn_q.bias", R"("attention_bias": true)"}};
+
 constexpr Arch arch() {
-  Arch arch = llama_arch("arcee", parse_config, nullptr,
+  Arch arch = llama_arch("arcee", parse_config, "arcee",
                          R"("vocab_size": 32000, "hidden_size": 2560, "intermediate_size": 18432, "hidden_act": "relu2", )"
                          R"("max_position_embeddings": 4096)");
   arch.names.gate = nullptr;
+  arch.names.rope_permuted_in_gguf = true;
+  arch.gguf.config = R"("hidden_act": "relu2")";
+  arch.gguf.switches = kGgufSwitches;
   return arch;
 }
 

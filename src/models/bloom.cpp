@@ -33,6 +33,14 @@ void parse_config(Fields& config, ModelConfig& out) {
 
 constexpr const char* kIgnored[] = {"lm_head.*", "score.*", "classifier.*", "qa_outputs.*"};
 
+constexpr GgufField kGgufFields[] = {
+    {"hidden_size", "embedding_length"},
+    {"n_layer", "block_count"},
+    {"n_head", "attention.head_count"},
+    {"seq_length", "context_length"},
+    {"layer_norm_epsilon", "attention.layer_norm_epsilon"},
+};
+
 }  // namespace
 
 extern const Arch kBloom = {
@@ -53,6 +61,7 @@ extern const Arch kBloom = {
     .heads = {.sequence = {.output = "score", .output_bias = false, .input = HeadInput::kLast},
               .token = {.output = "classifier"},
               .answer = {.output = "qa_outputs"}},
+    .gguf = {.architecture = "bloom", .fields = kGgufFields},
     .defaults = {R"("vocab_size": 250880, "hidden_size": 64, "n_layer": 2, "n_head": 8)"},
 };
 

@@ -31,18 +31,33 @@ void parse_cohere2(Fields& config, ModelConfig& out) {
   decoder.rotary_layers = decoder.local_layers;
 }
 
-constexpr Arch arch(const char* model_type, void (*parse_config)(Fields&, ModelConfig&)) {
-  Arch arch = llama_arch(model_type, parse_config, nullptr,
+constexpr GgufField kGgufFields[] = {
+    {"hidden_size", "embedding_length"},
+    {"num_hidden_layers", "block_count"},
+    {"num_attention_heads", "attention.head_count"},
+    {"num_key_value_heads", "attention.head_count_kv", false},
+    {"head_dim", "attention.key_length", false},
+    {"intermediate_size", "feed_forward_length"},
+    {"max_position_embeddings", "context_length"},
+    {"layer_norm_eps", "attention.layer_norm_epsilon"},
+    {"rope_theta", "rope.freq_base", false},
+    {"logit_scale", "logit_scale"},
+    {"sliding_window", "attention.sliding_window", false},
+};
+
+constexpr Arch arch(const char* model_type, void (*parse_config)(Fields&, ModelConfig&), const char* gguf) {
+  Arch arch = llama_arch(model_type, parse_config, gguf,
                          R"("vocab_size": 256000, "hidden_size": 8192, "intermediate_size": 22528, "num_hidden_layers": 40, )"
                          R"("num_attention_heads": 64, "max_position_embeddings": 8192)");
   arch.names.ffn_norm = nullptr;
+  arch.gguf.fields = kGgufFields;
   arch.heads = {};
   return arch;
 }
 
 }  // namespace
 
-extern const Arch kCohere = arch("cohere", parse_cohere);
-extern const Arch kCohere2 = arch("cohere2", parse_cohere2);
+extern const Arch kCohere = arch("cohere", parse_cohere, "command-r");
+extern const Arch kCohere2 = arch("cohere2", parse_cohere2, "cohere2");
 
 }  // namespace wattn

@@ -26,7 +26,7 @@ void parse_helium(Fields& config, ModelConfig& out) {
 
 constexpr Arch ernie() {
   Arch arch =
-      llama_arch("ernie4_5", parse_ernie, nullptr,
+      llama_arch("ernie4_5", parse_ernie, "ernie4_5",
                  R"("vocab_size": 103424, "hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 18, )"
                  R"("num_attention_heads": 16, "num_key_value_heads": 2, "head_dim": 128, "max_position_embeddings": 131072)");
   arch.heads = {};

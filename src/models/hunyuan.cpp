@@ -14,7 +14,7 @@ void parse_config(Fields& config, ModelConfig& out) {
 }
 
 constexpr Arch arch() {
-  Arch arch = llama_arch("hunyuan_v1_dense", parse_config, nullptr,
+  Arch arch = llama_arch("hunyuan_v1_dense", parse_config, "hunyuan-dense",
                          R"("vocab_size": 290943, "intermediate_size": 11008, "max_position_embeddings": 2048)");
   arch.names.query_norm = "layers.{}.self_attn.query_layernorm";
   arch.names.key_norm = "layers.{}.self_attn.key_layernorm";

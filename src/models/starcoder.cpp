@@ -33,14 +33,27 @@ void parse_starcoder2(Fields& config, ModelConfig& out) {
   read_sliding_window(config, true, 0, decoder);
 }
 
+constexpr GgufField kGgufFields[] = {
+    {"hidden_size", "embedding_length"},
+    {"num_hidden_layers", "block_count"},
+    {"num_attention_heads", "attention.head_count"},
+    {"num_key_value_heads", "attention.head_count_kv"},
+    {"intermediate_size", "feed_forward_length"},
+    {"max_position_embeddings", "context_length"},
+    {"norm_epsilon", "attention.layer_norm_epsilon"},
+    {"rope_theta", "rope.freq_base", false},
+};
+
 constexpr Arch starcoder2() {
-  Arch arch = llama_arch("starcoder2", parse_starcoder2, nullptr,
+  Arch arch = llama_arch("starcoder2", parse_starcoder2, "starcoder2",
                          R"("vocab_size": 49152, "hidden_size": 3072, "intermediate_size": 12288, "num_hidden_layers": 30, )"
                          R"("num_attention_heads": 24, "num_key_value_heads": 2, "hidden_act": "gelu_pytorch_tanh", )"
                          R"("max_position_embeddings": 4096)");
   arch.names.gate = nullptr;
   arch.names.up = "layers.{}.mlp.c_fc";
   arch.names.down = "layers.{}.mlp.c_proj";
+  arch.gguf.config = R"("hidden_act": "gelu_pytorch_tanh")";
+  arch.gguf.fields = kGgufFields;
   arch.heads.answer = {};
   return arch;
 }

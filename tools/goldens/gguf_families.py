@@ -38,12 +38,22 @@ DECODERS = {
     "olmo2": ("olmo2", "Olmo2", dict(USUAL), 9),
     "smollm3": ("smollm3", "SmolLM3", dict(USUAL, num_hidden_layers=4, tie_word_embeddings=True), 10),
     "granite": ("granite", "Granite", dict(USUAL, embedding_multiplier=3.0, attention_multiplier=0.25, residual_multiplier=0.75, logits_scaling=1.5, attention_bias=True), 11),
+    "arcee": ("arcee", "Arcee", dict(USUAL), 31),
+    "bloom": ("bloom", "Bloom", dict(vocab_size=VOCAB, hidden_size=24, n_layer=2, n_head=4, bos_token_id=None, eos_token_id=EOS, pad_token_id=0), 32),
+    "cohere": ("command-r", "Cohere", dict(USUAL, logit_scale=0.7), 33),
+    "cohere2": ("cohere2", "Cohere2", dict(USUAL, num_hidden_layers=4, sliding_window=7, logit_scale=0.7), 34),
+    "ernie4_5": ("ernie4_5", "Ernie4_5", dict(USUAL, head_dim=10, tie_word_embeddings=True), 35),
+    "exaone": ("exaone", "Llama", dict(USUAL), 36),
+    "hunyuan": ("hunyuan-dense", "HunYuanDenseV1", dict(USUAL, head_dim=10), 37),
+    "minicpm": ("minicpm", "Granite", dict(USUAL, embedding_multiplier=3.0, attention_multiplier=6 ** -0.5, residual_multiplier=0.75, logits_scaling=1.5), 38),
+    "olmo": ("olmo", "Olmo", dict(USUAL), 39),
+    "starcoder2": ("starcoder2", "Starcoder2", dict(USUAL), 40),
     "smollm2-q4_k_m": ("llama", "Llama", QUANTIZED, 12),
     "qwen2.5-q4_k_m": ("qwen2", "Qwen2", QUANTIZED, 13),
     "gemma3-q4_k_m": ("gemma3", "Gemma3", dict(QUANTIZED, num_hidden_layers=6, head_dim=16, sliding_window=7, query_pre_attn_scalar=16), 14),
 }  # fmt: skip
 TEXTS = ["the old boat waits below the bridge.", "a bird sings", "", "how do the small birds find their way home in the dark, and who taught them to sing?"]
-PERMUTED = ("llama", "smollm3", "granite")
+PERMUTED = ("llama", "smollm3", "granite", "arcee", "minicpm", "olmo")
 
 
 def q4_k_m(name, shape, layers):
@@ -71,11 +81,11 @@ def quantized(rng, value, kind):
 
 def changed(architecture, config, key, value):
     """The parts of a tensor as the converter writes them: [(name to look up, values)]."""
-    heads = config["num_attention_heads"]
+    heads = config.get("n_head") or config["num_attention_heads"]
     if architecture in PERMUTED and (".q_proj." in key or ".k_proj." in key):
         heads = heads if ".q_proj." in key else config["num_key_value_heads"]
         value = value.reshape(heads, 2, -1, *value.shape[1:]).swapaxes(1, 2).reshape(value.shape)
-    if architecture == "gptneox" and "query_key_value" in key:
+    if architecture in ("gptneox", "bloom") and "query_key_value" in key:
         value = value.reshape(heads, 3, -1, *value.shape[1:]).swapaxes(0, 1).reshape(value.shape)
     if architecture == "gemma3" and key.endswith("norm.weight"):
         value = value + 1
@@ -95,7 +105,8 @@ def write_tensors(writer, architecture, config, model, layers, is_q4_k_m, fused=
         if (key == "lm_head.weight" and config.get("tie_word_embeddings")) or key.startswith("pooler.") or key.endswith((".experts.bias", "inv_freq")):
             continue
         value = weight.float().numpy()
-        name = names.get_name(changed(architecture, config, key, value)[0], (".weight", ".bias"))
+        stem = key.removeprefix("transformer.") if architecture == "bloom" else key
+        name = names.get_name(changed(architecture, config, stem, value)[0], (".weight", ".bias"))
         assert name, key
         kind = q4_k_m(name, value.shape, layers) if is_q4_k_m else Type.F16 if value.ndim == 2 and not name.startswith("token_types") else Type.F32
         # By rows: what the converter permutes are whole rows.
@@ -118,21 +129,28 @@ def write_tensors(writer, architecture, config, model, layers, is_q4_k_m, fused=
 
 
 def head_keys(writer, config, layers):
-    writer.add_context_length(config["max_position_embeddings"])
+    writer.add_context_length(config.get("max_position_embeddings", 2048))
     writer.add_embedding_length(config["hidden_size"])
-    writer.add_feed_forward_length(config["intermediate_size"])
+    writer.add_feed_forward_length(config.get("intermediate_size", 4 * config["hidden_size"]))
     writer.add_block_count(layers)
-    writer.add_head_count(config["num_attention_heads"])
+    writer.add_head_count(config.get("n_head") or config["num_attention_heads"])
 
 
 def decoder_keys(writer, architecture, config):
     head_keys(writer, config.to_dict(), config.num_hidden_layers)
+    if architecture == "bloom":
+        writer.add_head_count_kv(config.n_head)
+        writer.add_layer_norm_eps(config.layer_norm_epsilon)
+        return
     rope = config.rope_parameters
     rope = rope.get("full_attention", rope)
     size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     if architecture != "gptneox":
         writer.add_head_count_kv(config.num_key_value_heads)
-    if architecture in ("phi2", "stablelm", "gptneox"):
+    if architecture in ("command-r", "cohere2", "olmo", "starcoder2"):
+        writer.add_layer_norm_eps(getattr(config, "norm_epsilon", None) or getattr(config, "layer_norm_eps", 1e-5))
+        writer.add_rope_freq_base(rope["rope_theta"])
+    elif architecture in ("phi2", "stablelm", "gptneox"):
         writer.add_layer_norm_eps(config.layer_norm_eps)
         writer.add_rope_dimension_count(int(rope["partial_rotary_factor"] * size))
     else:
@@ -142,12 +160,20 @@ def decoder_keys(writer, architecture, config):
         writer.add_parallel_residual(config.use_parallel_residual)
     if architecture in ("llama", "smollm3", "granite"):
         writer.add_rope_dimension_count(size)
+    if architecture in ("command-r", "cohere2"):
+        writer.add_logit_scale(config.logit_scale)
+    if architecture == "cohere2":
+        writer.add_sliding_window(config.sliding_window)
+    if architecture in ("ernie4_5", "hunyuan-dense"):
+        writer.add_key_length(size)
+        writer.add_value_length(size)
     if architecture == "gemma3":
         writer.add_key_length(size)
         writer.add_value_length(size)
         writer.add_sliding_window(config.sliding_window)
     if architecture == "granite":
         writer.add_attention_scale(config.attention_multiplier)
+    if architecture in ("granite", "minicpm"):
         writer.add_embedding_scale(config.embedding_multiplier)
         writer.add_residual_scale(config.residual_multiplier)
         writer.add_logit_scale(config.logits_scaling)
@@ -299,7 +325,7 @@ def make(_options):
         shutil.rmtree(FOLDER)
     FOLDER.mkdir(parents=True)
     decoders = {name: decoder(name, *case) for name, case in DECODERS.items()}
-    types = {name: getattr(transformers, {"Gemma3": "Gemma3Text"}.get(case[1], case[1]) + "Config").model_type for name, case in DECODERS.items()}
+    types = {name: name if name in ("exaone", "minicpm") else getattr(transformers, {"Gemma3": "Gemma3Text"}.get(case[1], case[1]) + "Config").model_type for name, case in DECODERS.items()}
     types.update({"xlm-roberta": "xlm-roberta", "nomic-moe": "nomic_bert", "minilm-q4_k_m": "bert", "bge-small-q4_k_m": "bert"})
     expected = {"model_types": types, "prompts": gguf_decoders.PROMPTS, "runs": gguf_decoders.RUNS, "decoders": decoders, "encoders": encoders()}
     common.write_json(FOLDER / "expected.json", expected, depth=4)
