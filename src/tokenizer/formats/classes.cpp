@@ -174,15 +174,16 @@ Result<TokenizerClass> find_class(const ClassQuestion& folder) {
   found.from = in_settings ? "tokenizer_config.json: tokenizer_class" : "config.json: tokenizer_class";
   const TokenizerClass by_type{nullptr, std::string(of_type), "config.json: model_type"};
   const JsonRef map = settings["auto_map"]["AutoTokenizer"];
-  const bool has_code = (map.exists() || settings["auto_map"].is_array()) && !has_word(kWrongTypes, type.value()) &&
-                        !has_word(kOwnTypes, type.value());
+  // transformers forgets the code of kWrongTypes only after it has chosen the class.
+  const bool has_map = (map.exists() || settings["auto_map"].is_array()) && !has_word(kOwnTypes, type.value());
+  const bool has_code = has_map && !has_word(kWrongTypes, type.value());
   if (has_code && of_type.empty() && !is_known(named)) {
     found.from = "tokenizer_config.json: auto_map";
     return refusal(found, "this class is Python code of the repository's own");
   }
-  if (named == "LlamaTokenizer" && folder.is_byte_level && !has_code) found.name = "TokenizersBackend";
+  if (named == "LlamaTokenizer" && folder.is_byte_level && !has_map) found.name = "TokenizersBackend";
   if (found.name.empty()) return of_type.empty() ? TokenizerClass{} : with_rules(by_type, folder);
-  if (!has_code && (of_type == "-" || has_word(kOwnTypes, type.value()))) return with_rules(by_type, folder);
+  if (!has_map && (of_type == "-" || has_word(kOwnTypes, type.value()))) return with_rules(by_type, folder);
   if (!is_known(found.name)) {
     if (!in_settings && of_type.empty()) return refusal(found, "no such class is known");
     if (!folder.has_file) return refusal(found, "without a tokenizer.json, only known classes are read");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "native/tokenizer/tiny_tokenizer.h"
+#include "tokenizer/formats/classes.h"
 #include "tokenizer/formats/formats.h"
 
 namespace wattn {
@@ -84,6 +85,21 @@ TEST(ClassTokenizer, RefusesClassesThatAreCodeByName) {
     const Tokens found = tokens({{"vocab.txt", "[UNK]\n[CLS]\n[SEP]\na\n"}, {"tokenizer_config.json", settings}}, u"a");
     EXPECT_NE(found[0].find(std::string("\"") + name + "\" is not supported"), std::string::npos) << found[0];
   }
+}
+
+// Code of the repository's own is not run: its class counts, even for types whose class transformers does not believe.
+TEST(ClassTokenizer, TakesTheNamedClassBesideCode) {
+  const auto name_of = [](const std::string& settings) {
+    const Json asked = Json::parse(settings, "tokenizer_config.json").value(),
+               phi = Json::parse(R"({"model_type": "phi3"})", "").value();
+    const auto found = find_class({.settings = asked.root(), .config = phi.root(), .has_file = true});
+    return found.ok() ? found.value().name : found.error().message;
+  };
+  const std::string mpnet = R"({"tokenizer_class": "MPNetTokenizerFast")",
+                    code = R"(, "auto_map": {"AutoTokenizer": ["own.Own", null]}})";
+  EXPECT_EQ(name_of(mpnet + "}"), "TokenizersBackend");
+  EXPECT_EQ(name_of(mpnet + code), "MPNetTokenizer");
+  EXPECT_NE(name_of(R"({"tokenizer_class": "FunnelTokenizer")" + code).find("is not supported"), std::string::npos);
 }
 
 }  // namespace
