@@ -313,6 +313,10 @@ export const repositories = [
   row('distilbert/distilbert-base-cased-distilled-squad', 'question-answering', distilbert({ vocab_size: 28996 })),
   row('deepset/roberta-base-squad2', 'question-answering', roberta('base')),
   row('google-bert/bert-base-uncased', 'fill-mask', bert(768, 12, 12, 3072)),
+  row('chandar-lab/NeoBERT', 'fill-mask', {
+    ...{ model_type: 'neobert', hidden_size: 768, num_hidden_layers: 28, num_attention_heads: 12, intermediate_size: 3072 },
+    ...{ vocab_size: 30522, max_length: 4096, norm_eps: 1e-5, hidden_act: 'SwiGLU', rms_norm: true, rope: true },
+  }),
   row('answerdotai/ModernBERT-base', 'fill-mask', modernbert()),
   row('allenai/scibert_scivocab_uncased', 'feature-extraction', bert(768, 12, 12, 3072, 31090), { weights: kBin }),
   row('emilyalsentzer/Bio_ClinicalBERT', 'fill-mask', bert(768, 12, 12, 3072, 28996), { weights: kBin }),
@@ -411,6 +415,51 @@ export const repositories = [
       logits_scaling: 8,
     }),
   ),
+  row('jhu-clsp/ettin-decoder-17m', 'text-generation', {
+    ...modernbert({ hidden_size: 256, num_hidden_layers: 7, num_attention_heads: 4, intermediate_size: 384 }),
+    ...{ model_type: 'modernbert-decoder', max_position_embeddings: 7999, local_rope_theta: 160000 },
+  }),
+  row(
+    'Salesforce/codegen-350M-mono',
+    'text-generation',
+    {
+      ...{ model_type: 'codegen', n_embd: 1024, n_head: 16, n_layer: 20, n_positions: 2048, rotary_dim: 32, vocab_size: 51200 },
+      activation_function: 'gelu_new',
+    },
+    { weights: kBin },
+  ),
+  row('LGAI-EXAONE/EXAONE-3.5-2.4B-Instruct', 'text-generation', {
+    ...{ model_type: 'exaone', hidden_size: 2560, num_layers: 30, num_attention_heads: 32, num_key_value_heads: 8, head_dim: 80 },
+    ...{ intermediate_size: 7168, vocab_size: 102400, max_position_embeddings: 32768, activation_function: 'silu' },
+    ...{ layer_norm_epsilon: 1e-5, rope_theta: 1e6, tie_word_embeddings: true },
+  }),
+  row('allenai/OLMo-1B-hf', 'text-generation', llama('olmo', 2048, 16, 16, 16, 8192, 50304, { clip_qkv: null })),
+  row(
+    'openbmb/MiniCPM-2B-sft-bf16',
+    'text-generation',
+    llama('minicpm', 2304, 40, 36, 36, 5760, 122753, { scale_emb: 12, dim_model_base: 256, scale_depth: 1.4 }),
+    { weights: kBin },
+  ),
+  row(
+    'google/gemma-3-4b-it',
+    'text-generation',
+    {
+      ...{ model_type: 'gemma3', vision_config: {} },
+      text_config: {
+        ...{ model_type: 'gemma3_text', hidden_size: 2560, intermediate_size: 10240, num_hidden_layers: 34 },
+        ...{ rope_scaling: { factor: 8, rope_type: 'linear' }, sliding_window: 1024 },
+      },
+    },
+    { gated: true, note: 'in q4' },
+  ),
+  row('Qwen/Qwen2-VL-2B-Instruct', 'text-generation', {
+    ...llama('qwen2_vl', 1536, 28, 12, 2, 8960, 151936, { rope_theta: 1e6, use_sliding_window: false, vision_config: {} }),
+    rope_scaling: { type: 'mrope', mrope_section: [16, 24, 24] },
+  }),
+  row('Qwen/Qwen3-VL-2B-Instruct', 'text-generation', {
+    ...{ model_type: 'qwen3_vl', vision_config: {} },
+    text_config: llama('qwen3_vl_text', 2048, 28, 16, 8, 6144, 151936, { head_dim: 128, rope_theta: 5e6 }),
+  }),
   row('openai-community/gpt2', 'text-generation', {
     model_type: 'gpt2',
     n_embd: 768,
@@ -425,6 +474,15 @@ export const repositories = [
     'google/flan-t5-small',
     'text2text-generation',
     t5(512, 1024, 8, 6, { feed_forward_proj: 'gated-gelu', tie_word_embeddings: false }),
+  ),
+  row(
+    'google/long-t5-local-base',
+    'text2text-generation',
+    {
+      ...t5(768, 2048, 12, 12, { feed_forward_proj: 'gated-gelu', tie_word_embeddings: false }),
+      ...{ model_type: 'longt5', encoder_attention_type: 'local', local_radius: 127 },
+    },
+    { weights: kBin },
   ),
   row('facebook/bart-large-cnn', 'summarization', bart()),
   row('sshleifer/distilbart-cnn-12-6', 'summarization', bart({ decoder_layers: 6 }), { weights: kBin }),

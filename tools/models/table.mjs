@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { root } from '../lib/shell.mjs';
+import { facts, realWeights } from './facts.mjs';
 import { repositories } from './repositories.mjs';
 
 const goldens = join(root, 'tests/goldens');
@@ -91,17 +92,28 @@ async function architectures(describe) {
   return asTable(['model_type', 'kind', 'tasks', 'files', 'compared with Python'], rows);
 }
 
+/** "33 M", "1.2 B" */
+const sizeOf = (millions) => (millions < 1000 ? `${millions} M` : `${(millions / 1000).toFixed(1)} B`);
+
 async function repositoryRow({ id, task, config, weights, refused, note, gated, file }, describe) {
+  if (!facts[id]) throw new Error(`tools/models/facts.mjs: expected ${id}`);
+  const [millions, languages, licence, good] = facts[id];
   const named = `[${id}](https://huggingface.co/${id})`;
   const { kind } = config ? await describe({ 'config.json': new TextEncoder().encode(JSON.stringify(config)) }) : {};
-  const loads = refused ? `no: ${refused}` : file ? 'yes; the file itself is tested' : 'yes';
+  const loads = refused ? `no: ${refused}` : 'yes';
+  const real = file ? 'real weights, in every test' : realWeights.includes(id) ? 'real weights' : 'random';
   const more = [gated && 'with a token', note].filter(Boolean).join('; ');
   return [
     named,
     config ? `\`${config.model_type}\`` : '',
+    sizeOf(millions),
+    languages,
+    licence,
     kind ? task : `(${task})`,
+    good,
     weights,
     more && !refused ? `${loads}, ${more}` : loads,
+    refused ? '' : real,
   ];
 }
 
@@ -109,7 +121,10 @@ export async function modelTables(describe) {
   const rows = await Promise.all(repositories.map((one) => repositoryRow(one, describe)));
   return {
     architectures: await architectures(describe),
-    repositories: asTable(['repository', 'model_type', 'task', 'weights', 'loads'], rows),
+    repositories: asTable(
+      ['repository', 'model_type', 'size', 'languages', 'licence', 'task', 'good at', 'weights', 'loads', 'tried with'],
+      rows,
+    ),
   };
 }
 
