@@ -45,6 +45,8 @@ struct LoadOptions {
   Retrieval retrieval = Retrieval::kNone;
   // Longest sequence in tokens; 0: max_position_embeddings, but at most kUsualContext in a causal model.
   std::int64_t context_length = 0;
+  // Of a decoder with an lm head: see Slots::limit_prefixes().
+  std::int64_t prefix_bytes = -1;
 };
 
 enum class ModelKind : std::uint8_t { kEncoder, kDecoder, kEncoderDecoder };
@@ -152,6 +154,7 @@ class Model {
   int num_adapters() const { return static_cast<int>(adapters_.size()); }
   // Runs use this adapter from now on; 0: none. A StateError if it was deleted.
   Result<void> use_adapter(int number);
+  int adapter_in_use() const { return adapter_; }
   // Not the one in use.
   void delete_adapter(int number);
   // Its additions become part of the model's weights, and the rest of it is used by every run. Delete the others before.

@@ -65,12 +65,16 @@ Result<void> Model::use_adapter(int number) {
   return {};
 }
 
-void Model::delete_adapter(int number) { adapters_[number - 1].reset(); }
+void Model::delete_adapter(int number) {
+  adapters_[number - 1].reset();
+  slots_.forget_prefixes(number);
+}
 
 Result<void> Model::merge_adapter(int number) {
   if (auto used = use_adapter(number); !used.ok()) return used;
   find_adapter(number)->merge();
   merged_ = number;
+  slots_.forget_prefixes();
   adapter_ = 0;  // its vectors stay in place
   return use_adapter(0);
 }

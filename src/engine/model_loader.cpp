@@ -287,6 +287,7 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
     if (!decoder.ok()) return decoder.error();
     model.decoder_ = std::move(decoder).value();
   }
+  model.slots_.limit_prefixes(options.prefix_bytes);
   const std::int64_t longest = std::min(positions, context.value());
   model.max_length_ = lm ? context.value() : choose_max_length(model.sentence_, model.tokenizer_, longest);
   if (stacks.transformer.is_static()) {

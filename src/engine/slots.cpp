@@ -60,10 +60,17 @@ std::uint64_t Slots::bytes(const SlotCapacity& capacity) const {
 
 Result<void> Slots::reserve(const SlotCapacity& capacity) {
   const std::uint64_t needed = bytes(capacity);
+  ++turn_;
+  kind_ = model_.adapter_in_use();
   if (needed > arena_.bytes()) {
     arena_ = Arena();  // freed first, as both may not fit
-    auto arena = Arena::with_bytes(
-        needed, "the cache of " + std::to_string(capacity.slots) + " sequences of " + std::to_string(capacity.length) + " tokens");
+    const std::string what =
+        "the cache of " + std::to_string(capacity.slots) + " sequences of " + std::to_string(capacity.length) + " tokens";
+    auto arena = Arena::with_bytes(needed, what);
+    if (!arena.ok() && prefixes_.bytes() > 0) {
+      prefixes_.forget();
+      arena = Arena::with_bytes(needed, what);
+    }
     if (!arena.ok()) return arena.error();
     arena_ = std::move(arena).value();
   }
@@ -71,6 +78,19 @@ Result<void> Slots::reserve(const SlotCapacity& capacity) {
   held_ = take(arena_, capacity);
   held_bytes_ = arena_.used();
   return {};
+}
+
+void Slots::limit_prefixes(std::int64_t most_bytes) {
+  if (!model_.has_lm_head() || model_.decoder()) return;
+  const Plan& plan = model_.generator().plan();
+  const auto blocks = (model_.context_length() + Prefixes::kBlockTokens - 1) / Prefixes::kBlockTokens;
+  const std::uint64_t usual = std::min(static_cast<std::uint64_t>(blocks) * Prefixes::block_bytes(plan), kUsualPrefixBytes);
+  prefixes_.set_limit(plan, most_bytes < 0 ? usual : static_cast<std::uint64_t>(most_bytes));
+}
+
+void Slots::forget_prefixes(int adapter) {
+  ++turn_;
+  adapter < 0 ? prefixes_.forget() : prefixes_.forget(adapter);
 }
 
 Result<const float*> Slots::read_source(std::int64_t source, std::span<const std::int32_t> ids, Taps* taps, Taps* cross_taps) {
@@ -92,7 +112,7 @@ Result<const float*> Slots::read_source(std::int64_t source, std::span<const std
   return static_cast<const float*>(held_.states);
 }
 
-Result<const float*> Slots::run(const Batch& batch, Taps* taps) {
+Result<const float*> Slots::run(const Batch& batch, Taps* taps, std::size_t layers) {
   const Transformer& generator = model_.generator();
   if (batch.tokens() > token_budget()) {
     return input_error("input_ids: expected at most " + std::to_string(token_budget()) + " tokens in one run, found " +
@@ -111,7 +131,7 @@ Result<const float*> Slots::run(const Batch& batch, Taps* taps) {
   }
   arena_.rewind(held_bytes_);
   const PassStates states{&held_.cache, model_.decoder() ? &held_.cross_kv : nullptr};
-  forward(generator.plan(), generator.compute(model_.team()), batch, states, arena_, held_.hidden, taps);
+  forward(generator.plan(), generator.compute(model_.team()), batch, states, arena_, held_.hidden, taps, layers);
   return static_cast<const float*>(held_.hidden);
 }
 

@@ -1,5 +1,5 @@
 // Slots: the cache of a model's growing sequences: their keys and values, the cross keys and values of their sources, and the
-// memory of passes over them.
+// memory of passes over them; and the prefixes that are kept for later sequences.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include "core/arena.h"
 #include "core/result.h"
 #include "core/taps.h"
+#include "engine/prefixes.h"
 #include "models/transformer.h"
 
 namespace wattn {
@@ -31,7 +32,7 @@ class Slots {
   // Most tokens of one pass; longer prompts are read in pieces.
   std::int64_t token_budget() const;
 
-  // Allocates, before the first run, discarding earlier contents. An OutOfMemoryError names the bytes.
+  // Allocates, before the first run, discarding earlier contents. An OutOfMemoryError names the bytes; before that, prefixes go.
   Result<void> reserve(const SlotCapacity& capacity);
 
   // Runs the encoder and projects its states to the cross keys and values of slot `source`. taps: of the encoder; cross_taps: of
@@ -40,12 +41,34 @@ class Slots {
 
   // Reads at most token_budget() tokens into their slots. The result, [tokens, hidden] after the final norm, is valid until the
   // next call. An InputError names an id, slot, source or position out of range.
-  Result<const float*> run(const Batch& batch, Taps* taps);
+  // layers: how many of the first ones run, if not all.
+  Result<const float*> run(const Batch& batch, Taps* taps, std::size_t layers = SIZE_MAX);
+  const KvCache& cache() const { return held_.cache; }
   // Logits [rows.size(), vocab] of rows of run()'s result, valid until the next call. At most as many rows as slots.
   float* logits(const float* hidden, std::span<const std::int64_t> rows);
   // Logits [vocab] of a vector [hidden] to which the final norm is applied first.
   const float* logit_lens(const float* hidden);
   void copy(std::int64_t from, std::int64_t to, std::int64_t tokens) { copy_slot(held_.cache, from, to, tokens); }
+
+  // Prefixes, of decoders alone. A slot filled from one has the bits of a slot that read its tokens.
+
+  // Bytes of prefixes, at most; -1: as many as one sequence of context_length() tokens takes, at most kUsualPrefixBytes.
+  void limit_prefixes(std::int64_t most_bytes);
+  static constexpr std::uint64_t kUsualPrefixBytes = 512ull << 20;
+  Prefixes& prefixes() { return prefixes_; }
+  const Prefixes& prefixes() const { return prefixes_; }
+  // A number for what slots hold: reserve() and forget_prefixes() change it.
+  std::uint64_t turn() const { return turn_; }
+  // Fills an empty slot with the longest beginning of ids that is kept for the adapter in use. Returns its tokens.
+  std::int64_t restore(std::int64_t slot, std::span<const std::int32_t> ids) {
+    return prefixes_.restore(kind_, ids, held_.cache, slot);
+  }
+  // Keeps what a slot holds of ids, with the adapter that was in use at reserve().
+  void keep(std::int64_t slot, std::span<const std::int32_t> ids) { prefixes_.keep(kind_, ids, held_.cache, slot); }
+  // Holds what is kept of ids, as Prefixes::hold().
+  std::int64_t hold(int number, std::span<const std::int32_t> ids) { return prefixes_.hold(number, kind_, ids); }
+  // The weights changed, or an adapter did. adapter: its number; 0: none; -1: all.
+  void forget_prefixes(int adapter = -1);
 
  private:
   // What outlives a run.
@@ -63,6 +86,9 @@ class Slots {
   Arena arena_;
   Held held_;
   std::uint64_t held_bytes_ = 0;  // of arena_
+  Prefixes prefixes_;
+  int kind_ = 0;  // the adapter of what slots hold
+  std::uint64_t turn_ = 0;
 };
 
 }  // namespace wattn

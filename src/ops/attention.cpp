@@ -272,17 +272,26 @@ KvCache take_kv_cache(Arena& arena, const AttentionShape& shape, std::int64_t la
   return cache;
 }
 
-void copy_slot(const KvCache& cache, std::int64_t from, std::int64_t to, std::int64_t tokens, const KvCache* target) {
-  const std::int64_t used = whole_panels(tokens);
-  for (std::int64_t i = 0; i < cache.layers * cache.shape.kv_heads; ++i) {  // the heads of all layers are contiguous
-    const KvHead source = cache.at(from, 0, i), copy = (target ? *target : cache).at(to, 0, i);
-    std::copy_n(source.keys, used * cache.shape.head_dim, copy.keys);
-    for (std::int64_t column = 0; column < cache.shape.value_size(); column += kPanelWidth) {
-      std::copy_n(source.values + column * source.length, used * kPanelWidth, copy.values + column * copy.length);
+void copy_tokens(const SlotTokens& from, const SlotTokens& to, std::int64_t tokens) {
+  const AttentionShape& shape = from.cache.shape;
+  const std::int64_t whole = tokens / kPanelWidth * kPanelWidth, rest = tokens - whole;
+  for (std::int64_t i = 0; i < from.cache.layers * shape.kv_heads; ++i) {  // the heads of all layers are contiguous
+    const KvHead source = from.cache.at(from.slot, 0, i), copy = to.cache.at(to.slot, 0, i);
+    const float* keys = source.keys + from.begin * shape.head_dim;
+    float* const out = copy.keys + to.begin * shape.head_dim;
+    std::copy_n(keys, whole * shape.head_dim, out);
+    for (std::int64_t at = whole * shape.head_dim; at < (whole + kPanelWidth) * shape.head_dim && rest > 0; at += kPanelWidth) {
+      std::copy_n(keys + at, rest, out + at);
+    }
+    for (std::int64_t column = 0; column < shape.value_size(); column += kPanelWidth) {
+      std::copy_n(source.values + column * source.length + from.begin * kPanelWidth, tokens * kPanelWidth,
+                  copy.values + column * copy.length + to.begin * kPanelWidth);
     }
   }
-  for (std::int64_t i = 0; i < cache.product_layers; ++i) {
-    std::copy_n(cache.products_at(from, i), tokens * cache.product_width, (target ? *target : cache).products_at(to, i));
+  const std::int64_t width = from.cache.product_width;
+  for (std::int64_t i = 0; i < from.cache.product_layers; ++i) {
+    std::copy_n(from.cache.products_at(from.slot, i) + from.begin * width, tokens * width,
+                to.cache.products_at(to.slot, i) + to.begin * width);
   }
 }
 

@@ -63,8 +63,19 @@ struct KvCache {
   }
 };
 KvCache take_kv_cache(Arena& arena, const AttentionShape& shape, std::int64_t layers, std::int64_t slots, std::int64_t length);
+// Some tokens of a slot, from position `begin` on, which is a multiple of 8.
+struct SlotTokens {
+  const KvCache& cache;
+  std::int64_t slot = 0, begin = 0;
+};
+// Copies that many tokens to another slot of the same cache, or of one that has the same layers and shape. Nothing else changes
+// there.
+void copy_tokens(const SlotTokens& from, const SlotTokens& to, std::int64_t tokens);
 // Copies the first tokens of slot `from` to slot `to` of the same cache, or of target, which has the same layers and shape.
-void copy_slot(const KvCache& cache, std::int64_t from, std::int64_t to, std::int64_t tokens, const KvCache* target = nullptr);
+inline void copy_slot(const KvCache& cache, std::int64_t from, std::int64_t to, std::int64_t tokens,
+                      const KvCache* target = nullptr) {
+  copy_tokens({cache, from}, {target ? *target : cache, to}, tokens);
+}
 
 // Keys and values of sources: an encoder's states as projected by each layer's cross attention, one slot per source.
 struct CrossKv {

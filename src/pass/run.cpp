@@ -128,7 +128,7 @@ std::uint64_t forward_bytes(const Plan& plan, const PassSizes& limits) {
 }
 
 void forward(const Plan& plan, const Compute& compute, const Batch& batch, const PassStates& states, Arena& arena, float* hidden,
-             Taps* taps) {
+             Taps* taps, std::size_t layers) {
   const ThreadTeam::Awake awake(compute.team);
   const std::int64_t own_keys = states.cache ? 0 : batch.longest(), sources = states.cross_kv ? states.cross_kv->cache.length : 0;
   const Disentangled relative = relative_terms(plan, own_keys);
@@ -145,7 +145,7 @@ void forward(const Plan& plan, const Compute& compute, const Batch& batch, const
   float* const relative_rows = take_relative(arena, plan, relative.count);
   Pass pass(plan, input, &arena, {.stream = hidden, .relative = relative_rows});
   pass.run(plan.embeddings);
-  for (std::size_t layer = 0; layer < plan.layers.size(); ++layer) {
+  for (std::size_t layer = 0; layer < std::min(layers, plan.layers.size()); ++layer) {
     pass.run(plan.layers[layer].steps, static_cast<std::int64_t>(layer));
   }
   pass.run(plan.final_norm);

@@ -17,9 +17,9 @@ std::uint64_t forward_bytes(const Plan& plan, const PassSizes& limits);
 // forward_bytes() free. Taps shown: "embeddings.output", "layer.N.attention.{query,key,value,scores,probs,context,output}",
 // "layer.N.cross_attention.{query,probs,context,output}", "layer.N.intermediate", "layer.N.output" and "final_norm.output". All
 // but scores and probs may be patched, which affects what follows. Queries and keys are shown after rotation, "attention.output"
-// after the residual (and the norm, if post-norm).
+// after the residual (and the norm, if post-norm). layers: how many of the first ones run, if not all.
 void forward(const Plan& plan, const Compute& compute, const Batch& batch, const PassStates& states, Arena& arena, float* hidden,
-             Taps* taps);
+             Taps* taps, std::size_t layers = SIZE_MAX);
 
 // Projects an encoder's states, [tokens, hidden], to the cross keys and values of a slot; arena has read_source_bytes() free. Taps
 // shown: "layer.N.cross_attention.{key,value}", which may be patched.

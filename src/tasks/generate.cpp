@@ -105,6 +105,7 @@ Result<std::unique_ptr<Generation>> Generation::begin(Model& model, const std::v
     prompt.search =
         Search::make(options.value(), tokens, vocab, model.kernels(), make_stops(model.tokenizer(), request.stop_strings));
     prompt.tokens = tokens;
+    prompt.given = tokens.size();
     for (std::int64_t j = 0; j < width; ++j) {
       prompt.slots.push_back(static_cast<std::int32_t>(static_cast<std::int64_t>(i) * width + j));
     }
@@ -124,7 +125,17 @@ Result<std::unique_ptr<Generation>> Generation::begin(Model& model, const std::v
     }
   }
   if (auto e = model.slots().reserve(capacity); !e.ok()) return e.error();
-  if (model.decoder()) out->sources_ = prompts;
+  if (model.decoder()) {
+    out->sources_ = prompts;
+    return out;
+  }
+  out->holds_ = request.holds;
+  out->turn_ = model.slots().turn();
+  for (Prompt& prompt : out->prompts_) {
+    // At least one token is read, for its logits.
+    prompt.restored = model.slots().restore(prompt.slots[0], std::span(prompt.tokens).first(prompt.given - 1));
+    prompt.read = prompt.restored;
+  }
   return out;
 }
 
@@ -199,7 +210,38 @@ bool Generation::done() const {
   return std::all_of(prompts_.begin(), prompts_.end(), [](const Prompt& prompt) { return prompt.running == 0; });
 }
 
+// A sequence that ran alone is kept with its answer, of several their prompt.
+void Generation::keep(bool holds) {
+  Slots& slots = model_.slots();
+  const std::uint64_t turn = std::exchange(turn_, 0);
+  if (turn == 0 || turn != slots.turn()) return;  // there is nothing, or it is no longer in the slots
+  for (std::size_t i = 0; i < prompts_.size(); ++i) {
+    Prompt& prompt = prompts_[i];
+    prompt.tokens.resize(prompt.given);
+    if (prompt.slots.size() == 1) {
+      const std::vector<std::int32_t> made = prompt.search->results()[0].tokens;
+      prompt.tokens.insert(prompt.tokens.end(), made.begin(), made.end());
+    }
+    const auto read = std::span(prompt.tokens).first(std::min(prompt.tokens.size(), static_cast<std::size_t>(prompt.read)));
+    slots.keep(prompt.slots[0], read);
+    if (holds && i < holds_.size()) slots.hold(holds_[i], read);
+  }
+}
+
+std::vector<std::int32_t> Generation::restored() const {
+  std::vector<std::int32_t> out;
+  for (const Prompt& prompt : prompts_) out.push_back(static_cast<std::int32_t>(prompt.restored));
+  return out;
+}
+
 Result<bool> Generation::step() {
+  auto more = run_step();
+  if (!more.ok()) turn_ = 0;  // what failed is not kept
+  if (more.ok() && !more.value()) keep(true);
+  return more;
+}
+
+Result<bool> Generation::run_step() {
   batch_.clear();
   if (sources_read_ < sources_.size()) {
     if (auto e = read_source(); !e.ok()) return e.error();

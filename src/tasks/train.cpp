@@ -406,6 +406,7 @@ Result<void> Trainer::set_state(std::span<const float> state, std::int64_t step)
   if (const std::size_t size = state_size(); state.size() != size) {
     return input_error("training: expected a state of " + std::to_string(size) + " numbers, found " + std::to_string(state.size()));
   }
+  model_.slots().forget_prefixes();  // an error below leaves some weights changed
   const float* from = state.data();
   const auto take = [&](std::span<float> into) {
     std::copy_n(from, into.size(), into.begin());

@@ -377,6 +377,7 @@ void Trainer::collect_buckets() {
 }
 
 void Trainer::spread_weights() {
+  model_.slots().forget_prefixes();
   lora_.merge();
   for (Buckets& one : buckets_) {
     for (std::int64_t bucket = 0; bucket < one.count; ++bucket) {

@@ -1,0 +1,144 @@
+#include "engine/prefixes.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace wattn {
+
+std::uint64_t Prefixes::block_bytes(const Plan& plan) {
+  Arena measure;
+  take_kv_cache(measure, plan, 1, kBlockTokens);
+  return measure.used();
+}
+
+void Prefixes::set_limit(const Plan& plan, std::uint64_t most_bytes) {
+  plan_ = &plan;
+  block_bytes_ = block_bytes(plan);
+  most_blocks_ = most_bytes / block_bytes_;
+}
+
+Prefixes::Match Prefixes::find(int kind, const Block* parent, std::span<const std::int32_t> ids) const {
+  Match best;
+  for (const auto& block : blocks_) {
+    if (block->kind != kind || block->parent != parent) continue;
+    const std::size_t most = std::min(ids.size(), block->ids.size());
+    const auto end = std::mismatch(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(most), block->ids.begin()).first;
+    if (end - ids.begin() > best.tokens) best = {block.get(), end - ids.begin()};
+  }
+  return best;
+}
+
+template <class Visit>
+std::int64_t Prefixes::walk(int kind, std::span<const std::int32_t> ids, const Visit& visit) {
+  ++clock_;
+  std::int64_t read = 0;
+  for (Match at;; visit(at, read), read += at.tokens) {
+    if (at.block && at.tokens < kBlockTokens) return read;
+    at = find(kind, at.block, ids.subspan(static_cast<std::size_t>(read)));
+    if (!at.block) return read;
+    at.block->used = clock_;
+  }
+}
+
+std::int64_t Prefixes::restore(int kind, std::span<const std::int32_t> ids, const KvCache& cache, std::int64_t slot) {
+  return walk(kind, ids, [&](const Match& found, std::int64_t begin) {
+    copy_tokens({found.block->cache}, {cache, slot, begin}, found.tokens);
+  });
+}
+
+void Prefixes::keep(int kind, std::span<const std::int32_t> ids, const KvCache& cache, std::int64_t slot) {
+  ++clock_;
+  Block* parent = nullptr;
+  for (std::int64_t begin = 0; std::cmp_less(begin, ids.size()); begin += kBlockTokens) {
+    const auto rest = ids.subspan(static_cast<std::size_t>(begin));
+    const auto own = rest.first(std::min(rest.size(), static_cast<std::size_t>(kBlockTokens)));
+    const Match found = find(kind, parent, own);
+    Block* block = found.block;
+    if (!block || std::cmp_less(found.tokens, own.size())) {
+      // One that ends here goes on; what differs is another one.
+      if (!block || std::cmp_less(found.tokens, block->ids.size())) block = add(kind, parent);
+      if (!block) return;
+      block->ids.assign(own.begin(), own.end());
+      copy_tokens({cache, slot, begin}, {block->cache}, static_cast<std::int64_t>(own.size()));
+    }
+    block->used = clock_;
+    parent = block;
+  }
+}
+
+Prefixes::Block* Prefixes::add(int kind, Block* parent) {
+  std::unique_ptr<Block> block;
+  if (blocks_.size() < most_blocks_) {
+    auto memory = Arena::with_bytes(block_bytes_, "a prefix");
+    if (memory.ok()) {
+      block = std::make_unique<Block>();
+      block->memory = std::move(memory).value();
+      block->cache = take_kv_cache(block->memory, *plan_, 1, kBlockTokens);
+    }
+  }
+  if (!block) {
+    Block* oldest = nullptr;
+    for (const auto& each : blocks_) {
+      const bool may_go = each->children == 0 && each->holds == 0 && each.get() != parent;
+      if (may_go && (!oldest || each->used < oldest->used)) oldest = each.get();
+    }
+    if (!oldest) return nullptr;
+    block = take_out(oldest);
+  }
+  block->kind = kind;
+  block->parent = parent;
+  if (parent) ++parent->children;
+  return blocks_.emplace_back(std::move(block)).get();
+}
+
+std::unique_ptr<Prefixes::Block> Prefixes::take_out(Block* block) {
+  if (block->parent) --block->parent->children;
+  const auto at = std::ranges::find(blocks_, block, &std::unique_ptr<Block>::get);
+  std::unique_ptr<Block> out = std::move(*at);
+  blocks_.erase(at);
+  return out;
+}
+
+std::int64_t Prefixes::hold(int number, int kind, std::span<const std::int32_t> ids) {
+  Block* last = nullptr;
+  const std::int64_t tokens = walk(kind, ids, [&](const Match& found, std::int64_t) { last = found.block; });
+  if (!last) return 0;
+  ++last->holds;
+  holds_.push_back({number, last});
+  return tokens;
+}
+
+void Prefixes::release(int number) {
+  const auto held = std::ranges::find(holds_, number, &Hold::number);
+  if (held == holds_.end()) return;
+  Block* block = held->block;
+  holds_.erase(held);
+  --block->holds;
+  while (block && block->children == 0 && block->holds == 0) {
+    Block* const parent = block->parent;
+    take_out(block);
+    block = parent;
+  }
+}
+
+void Prefixes::forget(int kind) {
+  std::erase_if(holds_, [&](const Hold& hold) { return hold.block->kind == kind; });
+  std::erase_if(blocks_, [&](const auto& block) { return block->kind == kind; });
+}
+
+void Prefixes::forget() {
+  holds_.clear();
+  blocks_.clear();
+}
+
+std::int64_t Prefixes::sequences() const {
+  return std::ranges::count_if(blocks_, [](const auto& block) { return block->children == 0; });
+}
+
+std::int64_t Prefixes::tokens() const {
+  std::int64_t out = 0;
+  for (const auto& block : blocks_) out += static_cast<std::int64_t>(block->ids.size());
+  return out;
+}
+
+}  // namespace wattn

@@ -1,0 +1,490 @@
+// Prefixes that are kept: what continues one has the bits of what was computed anew, whatever was kept, evicted or aborted before.
+#include "engine/prefixes.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <random>
+
+#include "native/support/generation.h"
+#include "tasks/forward.h"
+#include "tasks/generate.h"
+#include "tasks/saved_prefix.h"
+
+namespace wattn {
+namespace {
+
+using test::generate;
+using test::golden;
+using test::Ids;
+using test::load_model;
+using test::read_json;
+using test::to_ids;
+
+constexpr std::int64_t kMuch = 1 << 24;
+constexpr std::int64_t kBlock = Prefixes::kBlockTokens;
+
+std::unique_ptr<Model> load(const std::string& path, LoadOptions options = {}) {
+  options.head = HeadKind::kCausalLm;
+  auto loaded = load_model(golden(path), options);
+  EXPECT_TRUE(loaded.ok()) << loaded.error().message;
+  return loaded.ok() ? std::move(loaded).value() : nullptr;
+}
+
+// ids of the tiny vocabularies, without their ends; the same for the same seed.
+Ids random_ids(std::size_t count, unsigned seed) {
+  std::minstd_rand random(seed + 1);
+  Ids out(count);
+  for (auto& id : out) id = 3 + static_cast<std::int32_t>(random() % 50);
+  return out;
+}
+
+Ids operator+(Ids left, const Ids& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+GenerateRequest to_make(std::int64_t tokens) {
+  GenerateRequest request;
+  request.max_new_tokens = tokens;
+  return request;
+}
+
+// Runs a generation to its end, or so many steps. Returns the tokens of each prompt that were not read.
+Ids run(Model& model, const std::vector<Ids>& prompts, const GenerateRequest& request, int steps = INT32_MAX,
+        std::vector<std::vector<Generated>>* results = nullptr) {
+  const auto begun = Generation::begin(model, prompts, request);
+  EXPECT_TRUE(begun.ok()) << begun.error().message;
+  if (!begun.ok()) return {};
+  Generation& generation = *begun.value();
+  for (int i = 0; i < steps; ++i) {
+    const auto more = generation.step();
+    EXPECT_TRUE(more.ok()) << more.error().message;
+    if (!more.ok() || !more.value()) break;
+  }
+  if (results) *results = generation.results();
+  return generation.restored();
+}
+
+// The states of ids after `restored` tokens came from what is kept, against those of a whole pass.
+void expect_bits(Model& model, const Ids& ids, std::int64_t restored, const std::vector<float>& whole) {
+  const auto length = static_cast<std::int64_t>(ids.size());
+  ASSERT_TRUE(model.slots().reserve({.slots = 2, .length = length + 5}).ok());
+  ASSERT_EQ(model.slots().restore(1, std::span(ids).first(ids.size() - 1)), restored);
+  Batch batch;
+  batch.add_to_slot(1, static_cast<std::int32_t>(restored), std::span(ids).subspan(static_cast<std::size_t>(restored)));
+  const auto states = model.slots().run(batch, nullptr);
+  ASSERT_TRUE(states.ok()) << states.error().message;
+  const std::int64_t hidden = model.generator().config().hidden_size;
+  const std::vector<float> got(states.value(), states.value() + batch.tokens() * hidden);
+  EXPECT_EQ(got, std::vector<float>(whole.end() - static_cast<std::ptrdiff_t>(got.size()), whole.end()));
+}
+
+std::vector<float> states_of(Model& model, const Ids& ids) {
+  const auto seen = test::forward_ids(model, ids, {.output_logits = false});
+  EXPECT_TRUE(seen.ok()) << seen.error().message;
+  return seen.ok() ? seen.value().last_hidden_state : std::vector<float>();
+}
+
+TEST(Prefixes, ContinueWithTheBitsOfAWholePassInEveryDecoder) {
+  for (const char* folder : {"decoders/", "variants/decoders/"}) {
+    for (const std::string& name : test::case_names(folder)) {
+      for (const WeightType type : {WeightType::kF32, WeightType::kQ8}) {
+        SCOPED_TRACE(folder + name);
+        const auto model = load(folder + name, {.dtype = type});
+        ASSERT_TRUE(model);
+        const auto longest = static_cast<std::size_t>(std::min<std::int64_t>(70, model->context_length() - 2));
+        const Ids ids = random_ids(longest, 5);
+        const std::vector<float> whole = states_of(*model, ids);
+        std::int64_t kept = 0;
+        for (const std::size_t cut : {std::size_t{1}, std::size_t{7}, longest / 2 + 1, longest - 1, longest}) {
+          run(*model, {Ids(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(cut))}, to_make(1));
+          kept = std::max(kept, static_cast<std::int64_t>(cut));
+          expect_bits(*model, ids, std::min(kept, static_cast<std::int64_t>(longest) - 1), whole);
+        }
+      }
+    }
+  }
+}
+
+// Around the ends of blocks and of panels of 8, and with a longer one kept.
+TEST(Prefixes, MayEndAnywhere) {
+  const auto model = load("long/decoders/llama", {.prefix_bytes = kMuch});
+  ASSERT_TRUE(model);
+  const Ids ids = random_ids(2 * kBlock, 1), other = random_ids(2 * kBlock, 2);
+  const std::vector<float> whole = states_of(*model, ids);
+  for (std::int64_t cut = 0; cut < 2 * kBlock; ++cut) {
+    model->slots().forget_prefixes();
+    const Ids common(ids.begin(), ids.begin() + cut);
+    Ids rest = other;
+    rest[0] = ids[static_cast<std::size_t>(cut)] == 40 ? 41 : 40;
+    run(*model, {common + rest}, to_make(1));
+    expect_bits(*model, ids, cut, whole);
+    // Both are kept now, and share what they have in common.
+    run(*model, {ids}, to_make(1));
+    expect_bits(*model, ids, 2 * kBlock - 1, whole);
+    EXPECT_EQ(run(*model, {common + rest}, to_make(1))[0], cut + 2 * kBlock - 1);
+    EXPECT_EQ(model->slots().prefixes().sequences(), 2);
+  }
+}
+
+TEST(Prefixes, TheSecondTurnReadsWhatIsNew) {
+  const auto model = load("decoders/llama"), anew = load("decoders/llama", {.prefix_bytes = 0});
+  ASSERT_TRUE(model && anew);
+  GenerateRequest request = to_make(9);
+  Ids chat = random_ids(30, 3);
+  std::int64_t kept = 0;
+  for (unsigned turn = 0; turn < 4; ++turn) {
+    std::vector<std::vector<Generated>> made, expected;
+    EXPECT_EQ(run(*model, {chat}, request, INT32_MAX, &made), Ids{static_cast<std::int32_t>(kept)}) << turn;
+    EXPECT_EQ(run(*anew, {chat}, request, INT32_MAX, &expected), Ids{0});
+    ASSERT_EQ(made[0][0].tokens, expected[0][0].tokens) << turn;
+    kept = static_cast<std::int64_t>(chat.size() + made[0][0].tokens.size()) - 1;  // the last token was not read
+    chat = chat + made[0][0].tokens + random_ids(5, turn);
+  }
+  EXPECT_EQ(anew->slots().prefixes().bytes(), 0U);
+  // The same prompt again reads one token, and a beginning of it too.
+  EXPECT_EQ(run(*model, {chat}, request)[0], kept);
+  EXPECT_EQ(run(*model, {chat}, request)[0], static_cast<std::int64_t>(chat.size()) - 1);
+  EXPECT_EQ(run(*model, {Ids(chat.begin(), chat.begin() + 20)}, request)[0], 19);
+  EXPECT_EQ(run(*model, {{chat[0]}}, request)[0], 0);
+}
+
+TEST(Prefixes, EachRowOfABatchFindsItsOwn) {
+  const auto model = load("decoders/llama", {.prefix_bytes = kMuch}), anew = load("decoders/llama", {.prefix_bytes = 0});
+  ASSERT_TRUE(model && anew);
+  const std::vector<Ids> prompts{random_ids(40, 1), random_ids(33, 2), random_ids(9, 3), random_ids(40, 1)};
+  run(*model, {prompts[1]}, to_make(2));
+  GenerateRequest beams = to_make(6), drawn = beams;
+  beams.options.num_beams = 3;
+  drawn.options = {.do_sample = true, .temperature = 1.5, .num_return_sequences = 2, .seed = 3};
+  for (const GenerateRequest& request : {to_make(6), beams, drawn}) {
+    for (int again = 0; again < 2; ++again) {
+      std::vector<std::vector<Generated>> made, expected;
+      run(*model, prompts, request, INT32_MAX, &made);
+      run(*anew, prompts, request, INT32_MAX, &expected);
+      for (std::size_t i = 0; i < prompts.size(); ++i) {
+        ASSERT_EQ(made[i].size(), expected[i].size());
+        for (std::size_t j = 0; j < made[i].size(); ++j) {
+          EXPECT_EQ(made[i][j].tokens, expected[i][j].tokens);
+          EXPECT_EQ(made[i][j].score, expected[i][j].score);  // equal bits of the logits
+        }
+      }
+    }
+  }
+  EXPECT_EQ(run(*model, prompts, to_make(1)), (Ids{39, 32, 8, 39}));
+}
+
+// Of several sequences, the prompt is kept: which slot has which answer changes all the time.
+TEST(Prefixes, BeamsKeepTheirPrompt) {
+  const auto model = load("decoders/llama");
+  ASSERT_TRUE(model);
+  const Ids prompt = random_ids(40, 1);
+  GenerateRequest beams = to_make(8);
+  beams.options.num_beams = 3;
+  const Ids answer = generate(*model, {prompt}, beams)[0][0].tokens;
+  const Ids longer = prompt + answer + Ids{5};
+  EXPECT_EQ(model->slots().prefixes().tokens(), 40);
+  expect_bits(*model, longer, 40, states_of(*model, longer));
+}
+
+TEST(Prefixes, WhatAnAbortedCallHasReadIsKept) {
+  const auto model = load("long/decoders/mistral");
+  ASSERT_TRUE(model);
+  const auto budget = static_cast<std::int32_t>(model->slots().token_budget());
+  const auto length = std::min<std::int64_t>(budget, 90);
+  const Ids prompt = random_ids(static_cast<std::size_t>(length), 1);
+  EXPECT_EQ(run(*model, {prompt}, to_make(12), 0), Ids{0});
+  EXPECT_EQ(model->slots().prefixes().bytes(), 0U);
+  std::vector<std::vector<Generated>> made;
+  run(*model, {prompt}, to_make(12), 4, &made);  // the prompt and three steps
+  EXPECT_EQ(model->slots().prefixes().tokens(), length + 3);
+  const Ids more = prompt + made[0][0].tokens + random_ids(4, 2);
+  expect_bits(*model, more, length + 3, states_of(*model, more));
+}
+
+// What was in the slots is gone when they are used for something else.
+TEST(Prefixes, AreNotKeptOfSlotsInOtherUse) {
+  const auto model = load("decoders/llama");
+  ASSERT_TRUE(model);
+  const Ids prompt = random_ids(20, 1), other = random_ids(20, 2);
+  {
+    const auto begun = Generation::begin(*model, {prompt}, to_make(4));
+    ASSERT_TRUE(begun.value()->step().ok());
+    states_of(*model, other);
+  }
+  EXPECT_EQ(model->slots().prefixes().bytes(), 0U);
+  {
+    const auto begun = Generation::begin(*model, {prompt}, to_make(4));
+    ASSERT_TRUE(begun.value()->step().ok());
+    model->slots().forget_prefixes();  // the weights changed
+  }
+  EXPECT_EQ(model->slots().prefixes().bytes(), 0U);
+}
+
+TEST(Prefixes, TheLeastRecentlyUsedGoFirst) {
+  const auto whole = load("decoders/llama");
+  ASSERT_TRUE(whole);
+  run(*whole, {random_ids(5, 1)}, to_make(1));
+  const auto block = static_cast<std::int64_t>(whole->slots().prefixes().bytes());
+  ASSERT_GT(block, 0);
+  const auto model = load("decoders/llama", {.prefix_bytes = 4 * block + block / 2});
+  ASSERT_TRUE(model);
+  const Prefixes& prefixes = model->slots().prefixes();
+  EXPECT_EQ(prefixes.most_bytes(), static_cast<std::uint64_t>(4 * block));
+  const Ids a = random_ids(2 * kBlock, 1), b = random_ids(2 * kBlock, 2), c = random_ids(2 * kBlock, 3);
+  const auto kept = [&](const Ids& ids) { return run(*model, {ids + Ids{1}}, to_make(1), 0)[0]; };
+  run(*model, {a}, to_make(1));
+  run(*model, {b}, to_make(1));
+  EXPECT_EQ(kept(a), 2 * kBlock);  // a use, so b is older
+  run(*model, {Ids(c.begin(), c.begin() + 3)}, to_make(1));
+  EXPECT_EQ(prefixes.bytes(), static_cast<std::uint64_t>(4 * block));
+  EXPECT_EQ(kept(b), kBlock);  // its end went first
+  EXPECT_EQ(kept(a), 2 * kBlock);
+  EXPECT_EQ(kept(c), 3);
+  run(*model, {c}, to_make(1));
+  EXPECT_EQ(kept(b), 0);
+  EXPECT_EQ(kept(a), 2 * kBlock);
+  const Ids after = c + Ids{1, 2, 3};
+  expect_bits(*model, after, 2 * kBlock, states_of(*model, after));  // in memory that others had
+  // More than there is room for: as much of the beginning as fits.
+  const Ids longest = random_ids(static_cast<std::size_t>(model->context_length()) - 2, 4);
+  if (std::cmp_greater(longest.size(), 4 * kBlock)) {
+    run(*model, {longest}, to_make(1));
+    EXPECT_EQ(kept(Ids(longest.begin(), longest.end() - 1)), 4 * kBlock);
+  }
+  EXPECT_EQ(prefixes.bytes(), static_cast<std::uint64_t>(4 * block));
+}
+
+TEST(Prefixes, WhatIsHeldStaysUntilItIsReleased) {
+  const auto whole = load("decoders/llama");
+  ASSERT_TRUE(whole);
+  run(*whole, {random_ids(5, 1)}, to_make(1));
+  const auto block = static_cast<std::int64_t>(whole->slots().prefixes().bytes());
+  const auto model = load("decoders/llama", {.prefix_bytes = 3 * block});
+  ASSERT_TRUE(model);
+  Prefixes& prefixes = model->slots().prefixes();
+  const Ids a = random_ids(kBlock + 9, 1), b = random_ids(2 * kBlock, 2);
+  GenerateRequest holding = to_make(2);
+  holding.holds = {17};
+  run(*model, {a}, holding);
+  const auto kept = [&](const Ids& ids) { return run(*model, {ids + Ids{1}}, to_make(1), 0)[0]; };
+  run(*model, {b}, to_make(1));
+  EXPECT_EQ(kept(a), kBlock + 9);
+  EXPECT_EQ(kept(b), kBlock);
+  prefixes.release(16);
+  EXPECT_EQ(kept(a), kBlock + 9);
+  prefixes.release(17);
+  EXPECT_EQ(kept(a), 0);
+  EXPECT_EQ(prefixes.bytes(), static_cast<std::uint64_t>(block));
+  prefixes.release(17);
+  // What another sequence goes on from stays.
+  run(*model, {a}, holding);
+  run(*model, {a + Ids(kBlock, 7)}, to_make(1));
+  prefixes.release(17);
+  EXPECT_EQ(kept(a), kBlock + 9);
+  // An aborted call holds nothing.
+  holding.holds = {18};
+  run(*model, {a}, holding, 1);
+  model->slots().forget_prefixes();
+  EXPECT_EQ(prefixes.bytes(), 0U);
+  prefixes.release(17);
+}
+
+TEST(Prefixes, AreThoseOfOneAdapter) {
+  const auto model = load("decoders/llama", {.prefix_bytes = kMuch});
+  ASSERT_TRUE(model);
+  const TransformerConfig& config = model->generator().config();
+  const auto width = static_cast<std::int32_t>(config.kv_heads() * config.head_size());
+  const auto hidden = static_cast<std::int32_t>(config.hidden_size);
+  std::vector<float> values(static_cast<std::size_t>(hidden + width));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.03f * static_cast<float>(i % 7);
+  const auto add = [&] {
+    AdapterTensors tensors{{"model.layers.0.self_attn.v_proj.weight"}, {{width, hidden, 1}}, values};
+    const auto added = model->add_adapter(std::move(tensors));
+    EXPECT_TRUE(added.ok()) << added.error().message;
+    return added.ok() ? added.value() : 0;
+  };
+  const int first = add(), second = add();
+  const Ids ids = random_ids(50, 1);
+  const std::vector<float> plain = states_of(*model, ids);
+  run(*model, {ids}, to_make(1));
+  ASSERT_TRUE(model->use_adapter(first).ok());
+  const std::vector<float> adapted = states_of(*model, ids);
+  ASSERT_NE(adapted, plain);
+  expect_bits(*model, ids, 0, adapted);
+  run(*model, {ids}, to_make(1));
+  expect_bits(*model, ids, 49, adapted);
+  {  // one that ends under another adapter is kept under its own
+    const auto begun = Generation::begin(*model, {ids + Ids{7, 8}}, to_make(4));
+    ASSERT_TRUE(begun.value()->step().ok());
+    ASSERT_TRUE(model->use_adapter(0).ok());
+  }
+  EXPECT_EQ(run(*model, {ids + Ids{7, 8}}, to_make(1), 0)[0], 50);
+  ASSERT_TRUE(model->use_adapter(first).ok());
+  EXPECT_EQ(run(*model, {ids + Ids{7, 8, 9}}, to_make(1), 0)[0], 52);
+  ASSERT_TRUE(model->use_adapter(0).ok());
+  expect_bits(*model, ids, 49, plain);
+  model->delete_adapter(first);
+  EXPECT_EQ(model->slots().prefixes().sequences(), 1);
+  expect_bits(*model, ids, 49, plain);
+  ASSERT_TRUE(model->merge_adapter(second).ok());
+  EXPECT_EQ(model->slots().prefixes().bytes(), 0U);
+  expect_bits(*model, ids, 0, states_of(*model, ids));
+}
+
+// Forced tokens, before the first step and after it, are a part of what was read.
+TEST(Prefixes, HaveWhatAConstraintAppended) {
+  const auto model = load("decoders/llama");
+  ASSERT_TRUE(model);
+  const Ids prompt = random_ids(20, 1), forced{9, 10, 11, 12}, later{20, 21};
+  Ids made;
+  {
+    const auto begun = Generation::begin(*model, {prompt}, to_make(20));
+    Generation& generation = *begun.value();
+    const std::vector<std::int32_t> all(static_cast<std::size_t>(Search::mask_words(59)), -1);
+    ASSERT_EQ(generation.constrain(0, all, forced), forced.size());
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(generation.step().ok());
+    ASSERT_EQ(generation.constrain(0, all, later), later.size());
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(generation.step().ok());
+    made = generation.results()[0][0].tokens;
+  }
+  const Ids more = prompt + made + Ids{5};
+  expect_bits(*model, more, static_cast<std::int64_t>(prompt.size() + made.size()) - 1, states_of(*model, more));
+}
+
+// Chats with random turns, aborts, batches and little room, each answer compared with one that was computed anew.
+TEST(Prefixes, AThousandTurnsEqualSequentialOnes) {
+  const auto whole = load("decoders/llama");
+  ASSERT_TRUE(whole);
+  run(*whole, {random_ids(5, 1)}, to_make(1));
+  const auto block = static_cast<std::int64_t>(whole->slots().prefixes().bytes());
+  for (const std::int64_t blocks : {3, 9}) {
+    const auto model = load("decoders/llama", {.prefix_bytes = blocks * block});
+    const auto anew = load("decoders/llama", {.prefix_bytes = 0});
+    ASSERT_TRUE(model && anew);
+    std::minstd_rand random(static_cast<unsigned>(blocks));
+    const auto below = [&](unsigned most) { return static_cast<unsigned>(random() % most); };
+    std::array<Ids, 5> chats;
+    std::int64_t restored = 0;
+    int held = 0;
+    for (int turn = 0; turn < 500; ++turn) {
+      std::vector<std::size_t> which{below(5)};
+      if (below(4) == 0) which.push_back((which[0] + 1) % 5);
+      std::vector<Ids> prompts;
+      for (const std::size_t i : which) {
+        if (chats[i].size() > 60 || chats[i].empty()) chats[i] = random_ids(20, below(3));
+        if (below(5) == 0) chats[i].resize(chats[i].size() / 2 + 1);  // history is rewritten
+        chats[i] = chats[i] + random_ids(1 + below(12), below(1000));
+        prompts.push_back(chats[i]);
+      }
+      GenerateRequest request = to_make(1 + below(8));
+      if (below(6) == 0) request.options.num_beams = 2;
+      if (below(5) == 0) {
+        model->slots().prefixes().release(held);
+        for (std::size_t i = 0; i < which.size(); ++i) request.holds.push_back(held = turn * 2 + static_cast<int>(i) + 1);
+      }
+      const bool aborted = below(4) == 0;
+      std::vector<std::vector<Generated>> made, expected;
+      for (const std::int32_t tokens : run(*model, prompts, request, aborted ? static_cast<int>(below(6)) : INT32_MAX, &made))
+        restored += tokens;
+      ASSERT_LE(model->slots().prefixes().bytes(), static_cast<std::uint64_t>(blocks * block));
+      if (aborted) continue;
+      run(*anew, prompts, request, INT32_MAX, &expected);
+      for (std::size_t i = 0; i < which.size(); ++i) {
+        ASSERT_EQ(made[i][0].tokens, expected[i][0].tokens) << turn;
+        ASSERT_EQ(made[i][0].score, expected[i][0].score) << turn;
+        chats[which[i]] = chats[which[i]] + made[i][0].tokens;
+      }
+    }
+    EXPECT_GT(restored, 2000);
+  }
+}
+
+// An encoder-decoder keeps nothing: its decoder reads few tokens before the first one.
+TEST(Prefixes, AreOfDecodersAlone) {
+  auto loaded = load_model(golden("seq2seq/bart"), {.head = HeadKind::kSeq2SeqLm, .prefix_bytes = 1 << 20});
+  ASSERT_TRUE(loaded.ok());
+  Model& model = *loaded.value();
+  GenerateRequest request = to_make(3);
+  request.decoder_start_token_id = 2;
+  EXPECT_EQ(run(model, {{1, 5, 7}}, request), Ids{0});
+  EXPECT_EQ(run(model, {{1, 5, 7}}, request), Ids{0});
+  EXPECT_EQ(model.slots().prefixes().bytes(), 0U);
+}
+
+// A copy of the bytes, as they come from a file.
+Arena copy_of(Arena& saved) {
+  Arena out = Arena::with_bytes(saved.used(), "test").value();
+  std::memcpy(out.take<std::byte>(static_cast<std::int64_t>(saved.used())), saved.taken().data(), saved.taken().size());
+  return out;
+}
+
+std::string load_prefix(Model& model, const Ids& ids, Arena bytes) {
+  const auto job = LoadPrefixJob::begin(model, ids, std::move(bytes));
+  if (!job.ok()) return job.error().message;
+  const auto run = run_all(*job.value());
+  if (!run.ok()) return run.error().message;
+  return std::to_string(job.value()->kept());
+}
+
+TEST(SavedPrefixes, GoOnInAnotherModelOfTheSameWeights) {
+  for (const char* path : {"decoders/llama", "decoders/gemma3", "variants/decoders/lfm2", "variants/decoders/phi3-longrope"}) {
+    for (const WeightType type : {WeightType::kF32, WeightType::kQ4}) {
+      SCOPED_TRACE(path);
+      const auto model = load(path, {.dtype = type}), other = load(path, {.dtype = type});
+      ASSERT_TRUE(model && other);
+      const Ids ids = random_ids(static_cast<std::size_t>(std::min<std::int64_t>(45, model->context_length() - 4)), 1);
+      EXPECT_FALSE(save_prefix(*model, ids).ok());
+      run(*model, {ids}, to_make(1));
+      auto saved = save_prefix(*model, ids);
+      ASSERT_TRUE(saved.ok()) << saved.error().message;
+      EXPECT_EQ(load_prefix(*other, ids, copy_of(saved.value())), std::to_string(ids.size()));
+      const Ids more = ids + Ids{4, 5, 6};
+      expect_bits(*other, more, static_cast<std::int64_t>(ids.size()), states_of(*model, more));
+      // The same bytes again, from the model that loaded them.
+      auto again = save_prefix(*other, ids);
+      ASSERT_TRUE(again.ok());
+      EXPECT_TRUE(std::ranges::equal(again.value().taken(), saved.value().taken()));
+    }
+  }
+}
+
+TEST(SavedPrefixes, OfAnotherModelAreRefused) {
+  const auto model = load("decoders/llama"), q8 = load("decoders/llama", {.dtype = WeightType::kQ8});
+  const auto small = load("decoders/llama", {.prefix_bytes = 0}), short_one = load("decoders/llama", {.context_length = 20});
+  ASSERT_TRUE(model && q8 && small && short_one);
+  const Ids ids = random_ids(45, 1);
+  run(*model, {ids}, to_make(1));
+  auto saved = save_prefix(*model, ids);
+  ASSERT_TRUE(saved.ok());
+  const auto load_into = [&](Model& other, const Ids& its) { return load_prefix(other, its, copy_of(saved.value())); };
+  const std::string differs = "prefix: expected the keys and values that this model computes";
+  EXPECT_TRUE(load_into(*q8, ids).starts_with(differs)) << load_into(*q8, ids);
+  EXPECT_EQ(q8->slots().prefixes().bytes(), 0U);
+  EXPECT_EQ(load_into(*small, ids), "0");
+  EXPECT_NE(load_into(*short_one, ids).find("context_length = 20"), std::string::npos);
+  EXPECT_NE(load_into(*model, Ids(ids.begin(), ids.begin() + 30)).find("bytes for 30 tokens of this model"), std::string::npos);
+  Ids bad = ids;
+  bad[40] = 59;
+  EXPECT_NE(load_into(*model, bad).find("vocab"), std::string::npos) << load_into(*model, bad);
+  EXPECT_NE(load_into(*model, {}).find("found 0"), std::string::npos);
+  // One token of many: the first layer shows it.
+  Ids other = ids;
+  other[44] = ids[44] == 9 ? 10 : 9;
+  EXPECT_TRUE(load_into(*load("decoders/llama"), other).starts_with(differs));
+  // A bit of the file: of the first layer anywhere, of the last one among the first tokens. The rest is for the file's own hash.
+  const std::size_t half = saved.value().taken().size() / 2;  // where the second layer begins
+  for (const std::size_t at : {std::size_t{0}, half - 200, half, 2 * half - 1400}) {
+    Arena damaged = copy_of(saved.value());
+    damaged.taken()[at] ^= std::byte{1};
+    EXPECT_TRUE(load_prefix(*load("decoders/llama"), ids, std::move(damaged)).starts_with(differs)) << at;
+  }
+  const auto bare = load_model(golden("decoders/llama"));
+  EXPECT_NE(load_into(*bare.value(), ids).find("language-model head"), std::string::npos);
+  EXPECT_FALSE(save_prefix(*bare.value(), ids).ok());
+}
+
+}  // namespace
+}  // namespace wattn
