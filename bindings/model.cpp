@@ -9,7 +9,9 @@
 #include "models/arch.h"
 #include "models/config_fields.h"
 #include "models/heads.h"
+#include "models/q8_cache.h"
 #include "models/transformer.h"
+#include "ops/kv_q8.h"
 #include "ops/op.h"
 #include "tokenizer/formats/folder.h"
 #include "tokenizer/models/model.h"
@@ -38,7 +40,11 @@ const OpRow* more_op_rows() { return nullptr; }
 const RareAdapters* rare_adapters() { return nullptr; }
 bool take_adapted_words(const LoadOptions&, const Arch&, TransformerConfig&) { return false; }
 const TaskAdapters* task_adapters() { return nullptr; }
-// The same for models/rope_types.cpp and kernels/more_activations.cpp.
+// The same for models/rope_types.cpp, ops/kv_q8.cpp and kernels/more_activations.cpp.
+bool has_q8_cache() { return false; }
+void store_q8(const AttentionShape&, std::int64_t, const KvRows&, std::int64_t, const KvHead&) {}
+void unpack_q8(const AttentionShape&, const KvHead&, std::int64_t, const KvHead&) {}
+void copy_q8(const AttentionShape&, const HeadTokens&, const HeadTokens&, std::int64_t) {}
 bool read_more_rope(Fields&, Fields&, RopeScaling&) { return false; }
 std::span<const NamedActivation> more_activations() { return {}; }
 void activate_more(Activation, const float*, float*, std::int64_t) {}

@@ -47,6 +47,7 @@ struct LoadOptions {
   std::int64_t context_length = 0;
   // Of a decoder with an lm head: see Slots::limit_prefixes().
   std::int64_t prefix_bytes = -1;
+  bool q8_keys = false;  // of slots: keys and values in 8 bits
 };
 
 enum class ModelKind : std::uint8_t { kEncoder, kDecoder, kEncoderDecoder };

@@ -3,6 +3,7 @@
 
 #include "engine/model.h"
 #include "engine/retrieval.h"
+#include "models/q8_cache.h"
 #include "models/slot_list.h"
 
 namespace wattn {
@@ -286,6 +287,10 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
     auto decoder = Transformer::with_config(*stacks.decoder, context.value(), kernels, options.dtype);
     if (!decoder.ok()) return decoder.error();
     model.decoder_ = std::move(decoder).value();
+  }
+  if (options.q8_keys) (model.decoder_ ? *model.decoder_ : model.transformer_).keep_q8();
+  if (options.q8_keys && !has_q8_cache()) {
+    return unsupported_error("kv_cache_dtype q8: expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, found another");
   }
   model.slots_.limit_prefixes(options.prefix_bytes);
   const std::int64_t longest = std::min(positions, context.value());

@@ -116,6 +116,8 @@ class Transformer {
   Plan plan_with(const Fusions& fusions) const;  // the same with fewer fusions
   const Plan& training_plan() const;             // for pass/training.h; made when it is first asked for
   Compute compute(ThreadTeam& team) const { return {*kernels_, team, lora_}; }
+  // Slots have keys and values in 8 bits.
+  void keep_q8() { plan_.keys_values.q8 = true; }
   std::uint64_t weight_bytes() const { return weights_.bytes(); }
   // All weights in f32, in the kernels' layout, with zeros between them and tables that are computed.
   std::span<float> weights_f32() const {

@@ -11,6 +11,7 @@
 #include "kernels/gradients.h"
 #include "kernels/pack.h"
 #include "ops/activation.h"
+#include "ops/kv_q8.h"
 
 namespace wattn {
 namespace {
@@ -266,33 +267,12 @@ void store_head(const AttentionShape& shape, std::int64_t kv_head, const KvRows&
 
 }  // namespace
 
-KvCache take_kv_cache(Arena& arena, const AttentionShape& shape, std::int64_t layers, std::int64_t slots, std::int64_t length) {
+KvCache take_kv_cache(Arena& arena, const AttentionShape& shape, std::int64_t layers, std::int64_t slots, std::int64_t length,
+                      bool q8) {
   KvCache cache{slots, whole_panels(length), layers, shape, nullptr};
+  cache.q8 = q8;
   cache.data = arena.take<float>(slots * cache.slot_size());
   return cache;
-}
-
-void copy_tokens(const SlotTokens& from, const SlotTokens& to, std::int64_t tokens) {
-  const AttentionShape& shape = from.cache.shape;
-  const std::int64_t whole = tokens / kPanelWidth * kPanelWidth, rest = tokens - whole;
-  for (std::int64_t i = 0; i < from.cache.layers * shape.kv_heads; ++i) {  // the heads of all layers are contiguous
-    const KvHead source = from.cache.at(from.slot, 0, i), copy = to.cache.at(to.slot, 0, i);
-    const float* keys = source.keys + from.begin * shape.head_dim;
-    float* const out = copy.keys + to.begin * shape.head_dim;
-    std::copy_n(keys, whole * shape.head_dim, out);
-    for (std::int64_t at = whole * shape.head_dim; at < (whole + kPanelWidth) * shape.head_dim && rest > 0; at += kPanelWidth) {
-      std::copy_n(keys + at, rest, out + at);
-    }
-    for (std::int64_t column = 0; column < shape.value_size(); column += kPanelWidth) {
-      std::copy_n(source.values + column * source.length + from.begin * kPanelWidth, tokens * kPanelWidth,
-                  copy.values + column * copy.length + to.begin * kPanelWidth);
-    }
-  }
-  const std::int64_t width = from.cache.product_width;
-  for (std::int64_t i = 0; i < from.cache.product_layers; ++i) {
-    std::copy_n(from.cache.products_at(from.slot, i) + from.begin * width, tokens * width,
-                to.cache.products_at(to.slot, i) + to.begin * width);
-  }
 }
 
 void store_kv(const KvCache& cache, std::int64_t slot, std::int64_t layer, std::int64_t position, const KvRows& rows) {
@@ -325,14 +305,19 @@ void attention(const Compute& compute, const AttentionShape& shape, const ScoreT
   const auto run = [&](const Sequence& sequence, std::int64_t task, int thread, Captured* captured) {
     const Range heads{task * task_heads, (task + 1) * task_heads};
     const std::int64_t kv_head = heads.begin / shape.group();
-    KvHead kv;
+    KvHead kv{.length = whole_panels(sequence.keys)};
+    kv.keys = scratch[thread].kv;
+    kv.values = kv.keys + kv.length * shape.head_dim;
     if (input.cache) {
-      kv = input.cache->at(input.slots[sequence.index], input.layer, kv_head);
-      if (input.keys) store_head(shape, kv_head, sequence.fresh, sequence.position, kv);
+      const KvHead kept = input.cache->at(input.slots[sequence.index], input.layer, kv_head);
+      if (input.cache->q8) {
+        store_q8(shape, kv_head, sequence.fresh, sequence.position, kept);
+        unpack_q8(shape, kept, sequence.keys, kv);
+      } else {
+        kv = kept;
+        if (input.keys) store_head(shape, kv_head, sequence.fresh, sequence.position, kv);
+      }
     } else {
-      kv.length = whole_panels(sequence.keys);
-      kv.keys = scratch[thread].kv;
-      kv.values = kv.keys + kv.length * shape.head_dim;
       const std::int64_t wanted = sequence.index * shape.kv_heads + kv_head;
       if (std::exchange(packed[thread], wanted) != wanted) store_head(shape, kv_head, sequence.fresh, 0, kv);
     }

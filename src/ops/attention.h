@@ -32,11 +32,28 @@ struct AttentionShape {
   bool operator==(const AttentionShape&) const = default;
 };
 
-// Keys and values of one kv head in kernel layout; length is a multiple of 8.
+// Keys and values of one kv head in kernel layout; length is a multiple of 8. Of a cache in 8 bits, Q8Rows says what is there.
 struct KvHead {
   float* keys = nullptr;    // [length / 8][head_dim][8]
   float* values = nullptr;  // [ceil(value_dim / 8)][length][8]
   std::int64_t length = 0;
+};
+
+// Numbers of a KvHead in 8 bits: each is a whole one from -127 to 127 times a scale, which 32 numbers of a token's head share.
+struct Q8Rows {
+  float* scales = nullptr;         // [length / 8][groups][8]
+  std::int8_t* numbers = nullptr;  // as KvHead has floats
+  std::int64_t groups = 0;
+
+  static constexpr std::int64_t kGroup = 32;
+  static std::int64_t groups_of(std::int64_t width) { return (width + kGroup - 1) / kGroup; }
+  // rows: the keys or values of a head, width wide.
+  Q8Rows(float* rows, std::int64_t length, std::int64_t width)
+      : scales(rows), numbers(reinterpret_cast<std::int8_t*>(rows + groups_of(width) * length)), groups(groups_of(width)) {}
+  // Floats of memory. stored: width, padded.
+  static std::int64_t size(std::int64_t length, std::int64_t width, std::int64_t stored) {
+    return groups_of(width) * length + stored * length / 4;
+  }
 };
 
 // Keys and values in slots of up to length tokens each; length is rounded up to a multiple of 8.
@@ -50,9 +67,13 @@ struct KvCache {
   // anywhere.
   std::int64_t product_width = 0, product_layers = 0;
   float* products = nullptr;  // [slots][product_layers][length][product_width]
+  bool q8 = false;            // keys and values are in 8 bits
 
-  std::int64_t key_size() const { return length * shape.head_dim; }
-  std::int64_t head_size() const { return key_size() + (shape.value_size() + 7) / 8 * 8 * length; }
+  std::int64_t key_size() const { return q8 ? Q8Rows::size(length, shape.head_dim, shape.head_dim) : length * shape.head_dim; }
+  std::int64_t head_size() const {
+    const std::int64_t width = shape.value_size(), stored = (width + 7) / 8 * 8;
+    return key_size() + (q8 ? Q8Rows::size(length, width, stored) : stored * length);
+  }
   std::int64_t slot_size() const { return layers * shape.kv_heads * head_size(); }
   KvHead at(std::int64_t slot, std::int64_t layer, std::int64_t kv_head) const {
     float* keys = data + slot * slot_size() + (layer * shape.kv_heads + kv_head) * head_size();
@@ -62,7 +83,8 @@ struct KvCache {
     return products + (slot * product_layers + layer) * length * product_width;
   }
 };
-KvCache take_kv_cache(Arena& arena, const AttentionShape& shape, std::int64_t layers, std::int64_t slots, std::int64_t length);
+KvCache take_kv_cache(Arena& arena, const AttentionShape& shape, std::int64_t layers, std::int64_t slots, std::int64_t length,
+                      bool q8 = false);
 // Some tokens of a slot, from position `begin` on, which is a multiple of 8.
 struct SlotTokens {
   const KvCache& cache;
@@ -140,8 +162,8 @@ struct AttentionScratch {
   float* scores = nullptr;  // [rows of a block, keys]
   DisentangledScratch relative{};
 };
-// max_seq: most keys of a sequence without a cache (0: always with one); max_keys: most keys of any sequence; buckets: of
-// Disentangled, or 0.
+// max_seq: most keys of a sequence without a cache, or with one in 8 bits (0: always with one in floats); max_keys: most keys of
+// any sequence; buckets: of Disentangled, or 0.
 AttentionScratch take_attention_scratch(Arena& arena, const AttentionShape& shape, std::int64_t max_seq, std::int64_t max_keys,
                                         std::int64_t buckets);
 

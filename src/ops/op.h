@@ -62,6 +62,7 @@ struct PassSizes {
   std::int64_t sources = 0;   // tokens of an encoder's states, if a layer projects them itself
   std::int64_t keys = 0;      // of any sequence, slot or source
   std::int64_t own_keys = 0;  // of a sequence without a slot
+  std::int64_t q8_keys = 0;   // of one with a slot in 8 bits
   int threads = 1;
 };
 

@@ -121,7 +121,7 @@ using ThreadsScratch = std::array<AttentionScratch, ThreadTeam::kMostThreads>;
 ThreadsScratch take_attention(const OpCall& call) {
   const PassSizes& sizes = call.pass.sizes;
   const AttentionStep& step = *call.attention;
-  const std::int64_t own_keys = !step.cross ? sizes.own_keys : sizes.sources > 0 ? sizes.keys : 0;
+  const std::int64_t own_keys = !step.cross ? std::max(sizes.own_keys, sizes.q8_keys) : sizes.sources > 0 ? sizes.keys : 0;
   ThreadsScratch out;
   for (int i = 0; i < sizes.threads; ++i) {
     out[static_cast<std::size_t>(i)] = take_attention_scratch(*call.scratch, step.shape, own_keys, sizes.keys, sizes.buckets);

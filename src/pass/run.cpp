@@ -116,6 +116,7 @@ void run_step(const Plan& plan, const SectionUse& use, const Step& step, std::in
 
 std::uint64_t forward_bytes(const Plan& plan, const PassSizes& limits) {
   PassInput pass{.sizes = limits};
+  if (plan.keys_values.q8) pass.sizes.q8_keys = limits.keys;
   pass.sizes.buckets = relative_terms(plan, limits.own_keys).count;
   std::uint64_t most = std::max(bytes_of(plan, plan.embeddings, pass), bytes_of(plan, plan.final_norm, pass));
   std::int32_t last = -1;  // layers of one kind often follow each other
@@ -138,6 +139,7 @@ void forward(const Plan& plan, const Compute& compute, const Batch& batch, const
                                   .buckets = relative.count,
                                   .keys = std::max(states.cache ? states.cache->length : own_keys, sources),
                                   .own_keys = own_keys,
+                                  .q8_keys = states.cache && states.cache->q8 ? states.cache->length : 0,
                                   .threads = compute.team.threads()},
                         .states = states,
                         .taps = taps,
@@ -187,7 +189,7 @@ void lm_head(const Plan& plan, const Compute& compute, float* hidden, std::int64
 
 KvCache take_kv_cache(Arena& arena, const Plan& plan, std::int64_t slots, std::int64_t length) {
   const State& state = plan.keys_values;
-  KvCache cache = take_kv_cache(arena, state.shape, state.layers, slots, length);
+  KvCache cache = take_kv_cache(arena, state.shape, state.layers, slots, length, state.q8);
   cache.product_width = state.product_width;
   cache.product_layers = state.product_layers;
   cache.products = arena.take<float>(slots * state.product_layers * cache.length * state.product_width);

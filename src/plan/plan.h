@@ -109,6 +109,7 @@ struct State {
   AttentionShape shape{};                              // of keys and values
   std::int64_t layers = 0;                             // that have them
   std::int64_t product_width = 0, product_layers = 0;  // of short convolutions
+  bool q8 = false;                                     // keys and values are kept in 8 bits
 };
 
 struct Plan {

@@ -47,6 +47,7 @@ class Generation final : public Job {
   std::vector<std::vector<std::int32_t>> take_new();
   // [prompts] Tokens of each prompt that were not read, as they were kept.
   std::vector<std::int32_t> restored() const;
+  const Prefixes& prefixes() const { return model_.slots().prefixes(); }
   // What a constraint says of the next step for slot = prompt * width + row (of take_new; before the first step, row 0): mask, as
   // in Search::take, which holds until it is replaced, and tokens to append before it, of which it takes as many as fit.
   std::size_t constrain(std::size_t slot, const std::vector<std::int32_t>& mask, std::span<const std::int32_t> forced);

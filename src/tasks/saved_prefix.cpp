@@ -34,7 +34,7 @@ Result<Arena> save_prefix(Model& model, std::span<const std::int32_t> ids) {
   const auto tokens = static_cast<std::int64_t>(ids.size());
   if (const std::int64_t kept = model.slots().restore(0, ids); kept < tokens) {
     return input_error("save_prefix: expected " + std::to_string(tokens) + " tokens to be kept, found " + std::to_string(kept) +
-                       ": prefix_bytes is less than they take");
+                       ": prefix_cache_bytes is less than they take");
   }
   auto bytes = Arena::with_zeros(bytes_of(model, ids.size()), "a prefix");
   if (!bytes.ok()) return bytes.error();

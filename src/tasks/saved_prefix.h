@@ -26,6 +26,7 @@ class LoadPrefixJob final : public Job {
   Result<bool> step() override;
   // After the last step: the tokens that are kept, fewer where there was no room.
   std::int64_t kept() const { return kept_; }
+  const Prefixes& prefixes() const { return model_.slots().prefixes(); }
 
  private:
   LoadPrefixJob(Model& model, std::vector<std::int32_t> ids, Arena bytes)

@@ -45,7 +45,7 @@ void with_scratch(const AttentionShape& shape, std::int64_t max_seq, const F& us
 std::vector<float> run(const Problem& p, const AttentionInput& input, const Compute& compute, const AttentionTap& tap = {}) {
   std::vector<float> context(static_cast<std::size_t>(input.seq_start.back() * p.shape.context_width()),
                              std::numeric_limits<float>::quiet_NaN());
-  with_scratch(p.shape, input.cache ? 0 : kMostTokens,
+  with_scratch(p.shape, input.cache && !input.cache->q8 ? 0 : kMostTokens,
                [&](const auto& scratch) { attention(compute, p.shape, p.terms, input, scratch, context.data(), tap); });
   return context;
 }
@@ -55,8 +55,8 @@ struct Slots {
   Arena arena;
   KvCache cache;
   Counts slots;
-  explicit Slots(const Problem& p) {
-    const auto take = [&](Arena& from) { return take_kv_cache(from, p.shape, 2, p.batch() + 1, 101); };
+  explicit Slots(const Problem& p, bool q8 = false) {
+    const auto take = [&](Arena& from) { return take_kv_cache(from, p.shape, 2, p.batch() + 1, 101, q8); };
     take(arena);
     arena = Arena::with_bytes(arena.used(), "test").value();
     cache = take(arena);
@@ -128,6 +128,64 @@ TEST(Attention, HasTheSameBitsInSlots) {
     ThreadTeam alone;
     const Compute compute{exact_kernels(), alone};
     EXPECT_EQ(run(p, slots.input(p.input()), compute), run(p, p.input(), compute)) << c.name;
+  }
+}
+
+// Rounds groups of 32 numbers to whole numbers from -127 to 127 times their scale.
+void round_row(float* row, std::int64_t width) {
+  for (std::int64_t begin = 0; begin < width; begin += 32) {
+    const std::int64_t end = std::min<std::int64_t>(width, begin + 32);
+    float most = 0;
+    for (std::int64_t i = begin; i < end; ++i) most = std::max(most, std::abs(row[i]));
+    const float scale = most / 127.0f;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const float rounded = most > 0 ? std::round(row[i] * (127.0f / most)) * scale : 0.0f;
+      EXPECT_LE(std::abs(rounded - row[i]), 0.501f * scale);
+      row[i] = rounded;
+    }
+  }
+}
+
+// With keys and values in 8 bits: as of rounded ones, whole and in pieces, and after a slot was copied.
+TEST(Attention, In8BitsHasTheBitsOfRoundedKeysAndValues) {
+  for (const AttentionShape& shape : {AttentionShape{4, 2, 8, 5}, AttentionShape{2, 1, 40, 33}, AttentionShape{2, 2, 64}}) {
+    const Case c{.name = "8 bits", .shape = shape, .causal = true};
+    const Problem p(c);
+    Problem rounded(c);
+    const std::int64_t value_dim = shape.value_size();
+    for (std::int64_t token = 0; token < p.key_start.back(); ++token) {
+      for (std::int64_t head = 0; head < shape.kv_heads; ++head) {
+        float* const row = rounded.kv.data() + token * p.kv_stride;
+        round_row(row + head * shape.head_dim, shape.head_dim);
+        round_row(row + (p.values() - p.kv.data()) + head * value_dim, value_dim);
+      }
+    }
+    ThreadTeam alone;
+    const Compute compute{exact_kernels(), alone};
+    const std::vector<float> expected = run(rounded, rounded.input(), compute);
+    const Slots whole(p, true), pieces(p, true);
+    EXPECT_EQ(run(p, whole.input(p.input()), compute), expected) << shape.head_dim;
+    const std::int64_t width = shape.context_width();
+    for (std::int64_t i = 0; i < p.batch(); ++i) {
+      const std::int32_t middle = p.seq_start[i] + p.lengths[i] * 2 / 3;
+      for (const Counts& piece : {Counts{p.seq_start[i], middle}, Counts{middle, p.seq_start[i + 1]}}) {
+        if (piece[0] == middle) pieces.move_there_and_back(pieces.slots[i], middle - p.seq_start[i]);
+        const Counts seq_start{0, piece[1] - piece[0]};
+        AttentionInput input = pieces.input(p.input());
+        input.queries += piece[0] * input.query_stride;
+        input.keys += piece[0] * input.kv_stride;
+        input.values += piece[0] * input.kv_stride;
+        input.seq_start = seq_start;
+        input.key_start = {};
+        input.slots = input.slots.subspan(static_cast<std::size_t>(i), 1);
+        Counts positions(static_cast<std::size_t>(seq_start[1]));
+        std::iota(positions.begin(), positions.end(), piece[0] - p.seq_start[i]);
+        input.position_ids = positions;
+        const std::vector<float> got = run(p, input, compute);
+        EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin() + piece[0] * width))
+            << shape.head_dim << ", sequence " << i;
+      }
+    }
   }
 }
 

@@ -90,9 +90,9 @@ std::vector<float> states_of(Model& model, const Ids& ids) {
 TEST(Prefixes, ContinueWithTheBitsOfAWholePassInEveryDecoder) {
   for (const char* folder : {"decoders/", "variants/decoders/"}) {
     for (const std::string& name : test::case_names(folder)) {
-      for (const WeightType type : {WeightType::kF32, WeightType::kQ8}) {
+      for (const LoadOptions& options : {LoadOptions{}, LoadOptions{.dtype = WeightType::kQ8}, LoadOptions{.q8_keys = true}}) {
         SCOPED_TRACE(folder + name);
-        const auto model = load(folder + name, {.dtype = type});
+        const auto model = load(folder + name, options);
         ASSERT_TRUE(model);
         const auto longest = static_cast<std::size_t>(std::min<std::int64_t>(70, model->context_length() - 2));
         const Ids ids = random_ids(longest, 5);
@@ -427,6 +427,32 @@ std::string load_prefix(Model& model, const Ids& ids, Arena bytes) {
   const auto run = run_all(*job.value());
   if (!run.ok()) return run.error().message;
   return std::to_string(job.value()->kept());
+}
+
+// Against keys and values in floats; with less memory.
+TEST(KeysIn8Bits, ChangeLogitsLittle) {
+  for (const char* folder : {"decoders/", "long/decoders/", "variants/decoders/"}) {
+    for (const std::string& name : test::case_names(folder)) {
+      SCOPED_TRACE(folder + name);
+      const auto model = load(folder + name), q8 = load(folder + name, {.q8_keys = true});
+      ASSERT_TRUE(model && q8);
+      const Ids ids = random_ids(static_cast<std::size_t>(std::min<std::int64_t>(70, model->context_length() - 2)), 5);
+      const auto exact = test::forward_ids(*model, ids), near = test::forward_ids(*q8, ids);
+      ASSERT_TRUE(exact.ok() && near.ok());
+      EXPECT_NE(near.value().logits, exact.value().logits);
+      EXPECT_LE(test::relative_error(near.value().logits, exact.value().logits), 0.02);
+      EXPECT_LT(q8->slots().prefixes().most_bytes(), model->slots().prefixes().most_bytes());
+    }
+  }
+}
+
+TEST(KeysIn8Bits, OfAnEncoderDecoderAreThoseOfItsDecoder) {
+  auto loaded = load_model(golden("seq2seq/bart"), {.head = HeadKind::kSeq2SeqLm, .q8_keys = true});
+  ASSERT_TRUE(loaded.ok());
+  GenerateRequest request = to_make(8);
+  request.decoder_start_token_id = 2;
+  request.options.num_beams = 2;
+  EXPECT_EQ(generate(*loaded.value(), {{1, 5, 7}}, request)[0][0].tokens.size(), 8U);
 }
 
 TEST(SavedPrefixes, GoOnInAnotherModelOfTheSameWeights) {

@@ -1,0 +1,8 @@
+// Whether there are keys and values in 8 bits (ops/kv_q8.h). A program may define it as false.
+#pragma once
+
+namespace wattn {
+
+bool has_q8_cache();
+
+}  // namespace wattn
