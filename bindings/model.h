@@ -20,8 +20,10 @@ namespace wattn {
 
 // What begin() reads: the head by one word.
 enum class OtherHead : std::uint8_t { kOwnLm, kTokenVectors, kSparse, kRanking };
+enum class KvCacheType : std::uint8_t { kF32, kQ8 };
 struct LoadRequest {
   std::string head;
+  KvCacheType kv_cache = KvCacheType::kF32;
   LoadOptions options;
 };
 // What embed() reads.
@@ -51,6 +53,9 @@ class ModelHandle : public Handle {
   Result<void> predict(Arguments& in, PlainAnswer& out);
   Result<void> generate(Arguments& in, PlainAnswer& out);
   Result<void> constrain(Arguments& in, PlainAnswer& out);
+  Result<void> save_prefix(Arguments& in, PlainAnswer& out);
+  Result<void> load_prefix(Arguments& in, PlainAnswer& out);
+  Result<void> release_prefix(Arguments& in, PlainAnswer& out);
   Result<void> run(Arguments& in, PlainAnswer& out);
   Result<void> cancel(Arguments& in, PlainAnswer& out);
   Result<void> forward(Arguments& in, PlainAnswer& out);

@@ -3,6 +3,7 @@
 
 #include "bindings/model.h"
 #include "tasks/inspect.h"
+#include "tasks/saved_prefix.h"
 
 namespace wattn {
 namespace {
@@ -12,6 +13,13 @@ constexpr Call kCalls[] = {
 #define WIRE_MODEL_CALL(name, ...) &ModelHandle::name,
 #include "core/wire.def"
 };
+
+void say_kept(const Prefixes& kept, PlainAnswer& out) {
+  const KeptAnswer say{out};
+  say.kept_sequences(kept.sequences());
+  say.kept_tokens(kept.tokens());
+  say.kept_bytes(kept.bytes());
+}
 
 // The head of a LoadRequest.
 Result<void> set_head(const std::string& wanted, LoadOptions& out) {
@@ -75,6 +83,7 @@ Result<void> ModelHandle::begin(Arguments& in, PlainAnswer& out) {
   LoadRequest request;
   if (auto read = in.options(request); !read.ok()) return read;
   if (auto set = set_head(request.head, request.options); !set.ok()) return set;
+  request.options.q8_keys = request.kv_cache == KvCacheType::kQ8;
   auto loader = ModelLoader::begin(files, request.options);
   if (!loader.ok()) return loader.error();
   loader_ = std::move(loader).value();
@@ -230,6 +239,8 @@ Result<void> ModelHandle::generate(Arguments& in, PlainAnswer& out) {
     say.counts(std::move(counts));
     say.reasons(std::move(reasons));
     say.scores(std::move(scores));
+    say.restored(generation.restored());
+    say_kept(generation.prefixes(), to);
   };
   generation_ = next_job_;
   return start({nullptr, nullptr, std::move(job).value(), report}, in.integer<int>(), out);
@@ -244,6 +255,36 @@ Result<void> ModelHandle::constrain(Arguments& in, PlainAnswer& out) {
     taken = static_cast<Generation&>(*found->second.job).constrain(in.integer<std::size_t>(), {mask.begin(), mask.end()}, forced);
   }
   ConstrainAnswer{out}.taken(taken);
+  return {};
+}
+Result<void> ModelHandle::save_prefix(Arguments& in, PlainAnswer& out) {
+  jobs_.erase(generation_);  // it uses the same slots
+  auto saved = wattn::save_prefix(*model_, in.ints());
+  if (!saved.ok()) return saved.error();
+  const auto bytes = out.keep(std::move(saved).value()).taken();
+  SavePrefixAnswer{out}.bytes(std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+  return {};
+}
+Result<void> ModelHandle::load_prefix(Arguments& in, PlainAnswer& out) {
+  jobs_.erase(generation_);
+  const auto ids = in.ints();
+  const auto bytes = in.bytes();
+  auto arena = Arena::with_bytes(bytes.size(), "a prefix");
+  if (!arena.ok()) return arena.error();
+  std::copy(bytes.begin(), bytes.end(), arena.value().take<char>(static_cast<std::int64_t>(bytes.size())));
+  auto job = LoadPrefixJob::begin(*model_, {ids.begin(), ids.end()}, std::move(arena).value());
+  if (!job.ok()) return job.error();
+  const auto report = [](Job& ran, bool, PlainAnswer& to) {
+    const auto& loading = static_cast<LoadPrefixJob&>(ran);
+    LoadPrefixAnswer{to}.kept(loading.kept());
+    say_kept(loading.prefixes(), to);
+  };
+  generation_ = next_job_;
+  return start({nullptr, nullptr, std::move(job).value(), report}, in.integer<int>(), out);
+}
+// hold: a number of GenerateRequest::holds.
+Result<void> ModelHandle::release_prefix(Arguments& in, PlainAnswer&) {
+  model_->slots().prefixes().release(in.integer<std::int32_t>());
   return {};
 }
 Result<void> ModelHandle::run(Arguments& in, PlainAnswer& out) {
@@ -339,6 +380,7 @@ Result<void> ModelHandle::info(Arguments&, PlainAnswer& out) {
   say.token_budget(model_->has_lm_head() ? model_->slots().token_budget() : model_->token_budget());
   say.weight_bytes(model_->weight_bytes());
   say.arena_bytes(model_->arena_bytes());
+  say.prefix_bytes(model_->slots().prefixes().most_bytes());
   say.pooled(!model_->sentence().pooling.empty());
   say.normalize(model_->sentence().normalize);
   say.kernels(model_->kernels().name);

@@ -5,6 +5,7 @@ import type {
   ForwardAnswer,
   FullModelCalls,
   HeadKind,
+  KeptAnswer,
   ModelCalls,
   ModelKind,
   OtherHead,
@@ -82,6 +83,9 @@ export interface SeamForwardOptions extends SeamForwardRequest {
 }
 export type ForwardResult = Omit<ForwardAnswer, keyof Answer>;
 
+/** What is kept of earlier calls; see src/engine/prefixes.h. */
+export type SeamPrefixes = Pick<KeptAnswer, 'kept_sequences' | 'kept_tokens' | 'kept_bytes'>;
+
 export type LoadedHead = HeadKind | OtherHead;
 
 export type SeamGenerateOptions = SeamGenerateRequest;
@@ -90,6 +94,8 @@ export interface SeamSequence {
   tokens: Int32Array;
   reason: FinishReason;
   score: number;
+  /** Tokens of the prompt that were kept from earlier calls. */
+  cached?: number;
 }
 
 /** Facts about a loaded model, with config.json's names where it has them. */

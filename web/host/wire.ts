@@ -50,6 +50,11 @@ export type OtherHead = 'own_lm' | 'token_vectors' | 'sparse' | 'ranking';
 
 export const kOtherHeadWords = ['own_lm', 'token_vectors', 'sparse', 'ranking'] as const;
 
+/** How keys and values are kept. */
+export type KvCacheType = 'f32' | 'q8';
+
+export const kKvCacheTypeWords = ['f32', 'q8'] as const;
+
 /** What a model consists of: an encoder reads a whole text at once, a decoder writes token by token. */
 export type ModelKind = 'encoder' | 'decoder' | 'encoder-decoder';
 
@@ -115,6 +120,8 @@ export interface SeamLoadRequest {
   dtype: WeightType;
   head: HeadKind | OtherHead;
   context_length?: number | undefined;
+  prefix_cache_bytes?: number | undefined;
+  kv_cache_dtype?: KvCacheType | undefined;
   /** adapters will have what the checkpoint lacks of the head */
   adapted_head?: boolean | undefined;
   /** whole matrices of an adapter */
@@ -172,6 +179,8 @@ export interface SeamGenerateRequest {
   min_new_tokens?: number | undefined;
   decoder_start_token_id?: number | undefined;
   stop_strings?: string[] | undefined;
+  /** numbers by which what is kept of each prompt is held, until release_prefix() */
+  holds?: number[] | undefined;
   do_sample?: boolean | undefined;
   temperature?: number | undefined;
   top_k?: number | undefined;
@@ -359,6 +368,7 @@ export interface InfoAnswer extends Answer {
   token_budget: number;
   weight_bytes: number;
   arena_bytes: number;
+  prefix_bytes: number;
   pooled: boolean;
   normalize: boolean;
   kernels: string;
@@ -468,7 +478,25 @@ export interface SpansAnswer extends JobAnswer {
   unknown: Float32Array;
 }
 
-export interface GenerateAnswer extends JobAnswer {
+/** What is kept of earlier calls; see src/engine/prefixes.h. */
+export interface KeptAnswer extends JobAnswer {
+  kept_sequences: number;
+  kept_tokens: number;
+  kept_bytes: number;
+}
+
+export interface SavePrefixAnswer extends Answer {
+  bytes: Uint8Array;
+}
+
+export interface LoadPrefixAnswer extends KeptAnswer {
+  /** tokens */
+  kept: number;
+}
+
+export interface GenerateAnswer extends KeptAnswer {
+  /** [prompts] tokens that were kept from earlier calls */
+  restored: Int32Array;
   /** always there: each prompt's tokens since the last answer; with several sequences, the row and token of each that goes on */
   new_tokens: Int32Array[];
   /** the tokens of all sequences of all prompts */
@@ -625,6 +653,12 @@ export interface ModelCalls {
   generate(prompts: readonly ArrayLike<number>[], options: SeamGenerateRequest, steps: number): GenerateAnswer;
   /** of the next step: mask, a bit for each token that may come, and tokens to append first. slot: prompt * the most rows of one + row */
   constrain(mask: ArrayLike<number>, forced: ArrayLike<number>, slot: number): ConstrainAnswer;
+  /** keys and values of ids, all of which must be kept */
+  save_prefix(ids: ArrayLike<number>): SavePrefixAnswer;
+  /** keeps what save_prefix() gave, if this model would compute it; ends a generation */
+  load_prefix(ids: ArrayLike<number>, bytes: Uint8Array, steps: number): LoadPrefixAnswer;
+  /** ends a hold; nothing if there is none */
+  release_prefix(hold: number): Answer;
   /** continues a job */
   run(job: number, steps: number): JobAnswer;
   /** ends a job; nothing if it has ended */
@@ -731,7 +765,7 @@ export interface TrainingCalls {
 /** The calls of each handle, in their order in C++, each with the kinds of its arguments: see kWrite in wire_calls.ts. */
 export const kCalls = {
   Model:
-    'describe l,gguf_files b,begin lo,begin_weight_file sn,push b,make_room_for_helpers n,use_helpers n,finish,add_adapter wif,use_adapter n,delete_adapter n,merge_adapter n,embed tonn,predict tton,generate Ion,constrain iin,run nn,cancel n,forward iiiiifffwFo,describe_tokenizer,tokens_to_string w,token_to_id s,info,summary n,find_spans tton,token_vectors ton,sparse_vectors ton,plan,blocks_of w,train_begin o,train_plan nnnn,train_words ttifn,train_count ttifn,train_accumulate ttifnn,train_outputs ttifnnn,train_gradient fn,train_drop,train_evaluate ttifn,train_update,train_state,train_set_state fn,train_adapter,checkpoint',
+    'describe l,gguf_files b,begin lo,begin_weight_file sn,push b,make_room_for_helpers n,use_helpers n,finish,add_adapter wif,use_adapter n,delete_adapter n,merge_adapter n,embed tonn,predict tton,generate Ion,constrain iin,save_prefix i,load_prefix ibn,release_prefix n,run nn,cancel n,forward iiiiifffwFo,describe_tokenizer,tokens_to_string w,token_to_id s,info,summary n,find_spans tton,token_vectors ton,sparse_vectors ton,plan,blocks_of w,train_begin o,train_plan nnnn,train_words ttifn,train_count ttifn,train_accumulate ttifnn,train_outputs ttifnnn,train_gradient fn,train_drop,train_evaluate ttifn,train_update,train_state,train_set_state fn,train_adapter,checkpoint',
   Tokenizer: 'load l,load_gguf bn,describe',
   Training: 'load b,feed t,step,result',
 } as const;
