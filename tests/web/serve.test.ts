@@ -264,7 +264,11 @@ describe('a model that writes', () => {
       );
       const completion_tokens = wanted.reduce((sum, { tokens }) => sum + tokens.length, 0);
       const { prompt_tokens } = wanted[0]!;
-      expect(json.usage).toEqual({ prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens });
+      const prompt_tokens_details = { cached_tokens: expect.any(Number) };
+      const total_tokens = prompt_tokens + completion_tokens;
+      expect(json.usage).toEqual({ prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details });
+      const again = await chat(body);
+      expect(again.json.usage.prompt_tokens_details).toEqual({ cached_tokens: prompt_tokens - 1 });
     }
   });
 

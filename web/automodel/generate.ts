@@ -1,5 +1,5 @@
 // model.generate(): rows of ids go on, as in transformers.js.
-import { UnsupportedError } from '../core/errors.js';
+import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import { again } from '../core/habits.js';
 import { readOptions, type Rules } from '../core/options.js';
 import { Tensor } from '../core/tensor.js';
@@ -46,6 +46,9 @@ const kMissing: Record<string, string> = {
 export const generateFamiliar = (engine: AnyEngine, given: ModelGenerateOptions): Promise<Tensor | GeneratedIds> =>
   generate(engine, given).catch((error) => generate(engine, again('generate', 'generate', given, error)));
 
+/** The number of the last hold: of any model, as they need not be dense. */
+let lastHold = 0;
+
 async function generate(engine: AnyEngine, given: ModelGenerateOptions): Promise<Tensor | GeneratedIds> {
   const { generation_config, ...own } = (given ?? {}) as ModelGenerateOptions & Record<string, unknown>;
   const { inputs, input_ids, attention_mask, token_type_ids, ...rest } = own;
@@ -64,8 +67,12 @@ async function generate(engine: AnyEngine, given: ModelGenerateOptions): Promise
     all['bad_words_ids'] = [...bad, ...suppress_tokens.map((id) => [Number(id)])];
   }
   all = readOptions('generate', all, kRules);
-  const { streamer, stopping_criteria, signal, past_key_values: _past, use_cache: _use, return_dict_in_generate, ...choice } = all;
+  const { streamer, stopping_criteria, signal, past_key_values: past, use_cache: _use, return_dict_in_generate, ...choice } = all;
   const { pad_token_id, bos_token_id: _bos, adapter, ...options } = choice as ModelGenerateOptions & { bos_token_id?: number };
+  if (past != null && !(past instanceof DynamicCache)) {
+    const expected = 'what generate() returned as past_key_values';
+    throw new InputError(`generate: option 'past_key_values': expected ${expected}, found ${describe(past)}`);
+  }
   const ids = inputs ?? input_ids;
   const read = toInputs({ input_ids: ids, ...(attention_mask && { attention_mask }), token_type_ids } as ModelInputs);
   const { rows, columns, data } = read.ids;
@@ -74,7 +81,9 @@ async function generate(engine: AnyEngine, given: ModelGenerateOptions): Promise
   const watch = new TokenWatch('generate', { streamer, stopping_criteria } as ModelGenerateOptions, signal as never, rows);
   const call = watch.call();
   const items = Array.from({ length: rows }, (_, row) => idsOf(read, row));
-  const request = { ...options, reads, adapter: adapter ?? engine.adapters?.active };
+  const hold = return_dict_in_generate && !reads ? lastHold + 1 : undefined;
+  if (hold !== undefined) lastHold += rows;
+  const request = { ...options, reads, hold, adapter: adapter ?? engine.adapters?.active };
   const run = engine.run('generate', items, request, call.signal, call.onPiece) as Promise<SeamSequence[][]>;
   const made = await (call.stopped ? run.catch(call.stopped) : run);
   const results = watch.finished(made, ({ tokens }): SeamSequence[] => [
@@ -94,5 +103,10 @@ async function generate(engine: AnyEngine, given: ModelGenerateOptions): Promise
     lists.flatMap((list) => [...list, ...new Array<number>(longest - list.length).fill(pad)]),
     [lists.length, longest],
   );
-  return return_dict_in_generate ? { sequences, past_key_values: new DynamicCache(longest - 1) } : sequences;
+  if (!return_dict_in_generate) return sequences;
+  const release = async () => {
+    const numbers = Array.from({ length: rows }, (_, row) => (hold as number) + row);
+    await engine.run('release_prefix', numbers, {}, undefined).catch(() => {}); // the model was disposed of: nothing is held
+  };
+  return { sequences, past_key_values: new DynamicCache(longest - 1, hold === undefined ? undefined : release) };
 }

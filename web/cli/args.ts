@@ -43,7 +43,7 @@ export const kCommands: Record<string, Options> = {
     ...kModel,
     ...kCompute,
     ...options(
-      'input task max-new-tokens context-length num-beams temperature top-k top-p seed schema options',
+      'input task max-new-tokens context-length kv-cache-dtype num-beams temperature top-k top-p seed schema options',
       'sample full-text chat stream',
       'file stop',
     ),
@@ -73,7 +73,7 @@ export const kCommands: Record<string, Options> = {
     ...kModel,
     ...kCompute,
     ...options(
-      'task pooling served-model-name host port workers max-batch-tokens max-concurrent-requests max-client-batch-size payload-limit api-key',
+      'task pooling kv-cache-dtype prefix-cache-bytes served-model-name host port workers max-batch-tokens max-concurrent-requests max-client-batch-size payload-limit api-key',
       'auto-truncate',
       'cors allow-host',
     ),
@@ -201,5 +201,7 @@ export function computeOptions(values: Values): LoadOptions {
     prefer: text(values, 'prefer'),
     precision: text(values, 'precision'),
     threads: count(values, 'threads'),
+    kv_cache_dtype: choice(values, 'kv-cache-dtype', ['f32', 'q8']),
+    prefix_cache_bytes: number(values, 'prefix-cache-bytes'),
   }) as LoadOptions;
 }

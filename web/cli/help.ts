@@ -153,6 +153,7 @@ Writes {"text": .., "generated_text": .., "tokens": .., "finish_reason": "eos" |
 text; an encoder-decoder (T5, BART, Marian) transforms it.
 
   --context-length N    maximum tokens of prompt and answer together (default: the model's own, at most 4096)
+  --kv-cache-dtype q8   hold keys and values in 8 bits: 0.28 of their memory, the numbers change a little
   --task TASK           translation or summarization: uses the prefix and parameters of config.json for that task
   --max-new-tokens N    maximum tokens of an answer (default: the model's own, else 256)
   --temperature T, --top-k N, --top-p P, --seed N
@@ -347,6 +348,10 @@ listens. OpenAI's routes: /v1/embeddings, /v1/chat/completions, /v1/models. Thos
   --task TASK           feature-extraction, sparse-encoding, text-classification (cross-encoders too) or text-generation (default: what
                         the model's files say)
   --pooling MODE        of token vectors, for models that do not say it: mean, cls, lasttoken, ..
+  --prefix-cache-bytes N
+                        bytes of keys and values that are kept of chats, so that their next turn reads only what is new; 0: none (default: as
+                        many as one chat of the longest length takes, at most 512 MB)
+  --kv-cache-dtype q8   of chats, hold keys and values in 8 bits: 0.28 of their memory, the numbers change a little
   --served-model-name NAME
                         the model's name in requests (default: the hub id, or the last part of a path)
   --host ADDRESS        where to listen (default 127.0.0.1: this machine alone)

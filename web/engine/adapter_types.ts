@@ -1,5 +1,6 @@
 // What engines and their adapters (adapters.ts) know of each other.
 import type { SeamModel } from '../host/seam.js';
+import type { PrefixInfo } from './types.js';
 import type { NamedBytes } from '../source/model_files.js';
 
 /** A change of a model's adapters. files: the adapter's. */
@@ -34,6 +35,7 @@ export interface AdaptedEngine {
 /** An engine in this thread. */
 export interface HostEngine {
   adapters?: Adapters;
+  prefixes?: PrefixInfo | undefined;
   files: readonly NamedBytes[];
   readonly isOpen: boolean;
   call<A extends { code: number; message: string }>(run: (handle: SeamModel) => A): A;

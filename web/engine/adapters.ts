@@ -81,6 +81,7 @@ export function adapt(engine: HostEngine, change: AdapterChange): void {
     }
   }
   engine.measure();
+  engine.prefixes = undefined; // until the next call
 }
 
 /** The engine with one of its adapters, or with none: every call of it sets the adapter, so that calls with others can run in turn. */

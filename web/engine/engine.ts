@@ -15,7 +15,7 @@ import { abortable, Breather, throwIfAborted } from '../core/signal.js';
 import { adapted, runTask, type OnPiece } from './task.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { AdaptedEngine, AdapterChange, Adapters, HeldAdapter } from './adapter_types.js';
-import type { LoadOptions, MemoryInfo, ModelInfo } from './types.js';
+import type { LoadOptions, MemoryInfo, ModelInfo, PrefixInfo } from './types.js';
 import type { ModelSource, OpenFile } from '../source/source.js';
 import type { AdaptedBase } from '../source/adapted_base.js';
 import type { WeightsAt } from '../source/weights_at.js';
@@ -34,6 +34,8 @@ export const kLoadRules: Rules = {
   precision: ['exact', 'fast'],
   threads: 'count',
   context_length: 'count',
+  prefix_cache_bytes: 'index',
+  kv_cache_dtype: ['f32', 'q8'],
 };
 
 export interface EmbedResult {
@@ -134,10 +136,12 @@ export class Engine implements AnyEngine {
   helped: Promise<void> = Promise.resolve();
   adapters?: Adapters;
   chatTemplates?: () => ChatTemplates | null;
+  /** Of a model that generated: what is kept, and what the last call had of it. */
+  prefixes?: PrefixInfo | undefined;
 
   private constructor(
     private readonly host: SeamHost<SeamModel>,
-    private readonly about: ModelInfo & { weight_bytes: number; arena_bytes: number },
+    private readonly about: ModelInfo & { weight_bytes: number; arena_bytes: number; prefix_bytes: number },
     public files: readonly NamedBytes[],
     private readonly endHelpers: () => void,
   ) {}
@@ -152,9 +156,10 @@ export class Engine implements AnyEngine {
     });
     throwIfAborted(options.signal ?? undefined);
     const generates = head === 'causal_lm' || head === 'seq2seq_lm';
-    const { context_length } = options;
-    if (context_length && !generates && head !== 'own_lm' && head !== 'ranking')
-      throw new InputError(`${where}: option 'context_length': expected a model that generates text`);
+    for (const name of ['context_length', 'prefix_cache_bytes', 'kv_cache_dtype'] as const) {
+      if (options[name] && !generates && head !== 'own_lm' && head !== 'ranking')
+        throw new InputError(`${where}: option '${name}': expected a model that generates text`);
+    }
     const own = openGguf(model, options);
     const gguf = own || !options.prefer ? own : await (await import('../source/packed_file.js')).openPacked(model!, options);
     const dtype = dtypeOf(model, options.dtype);
@@ -179,7 +184,7 @@ export class Engine implements AnyEngine {
 
   private static async loadOnce(wanted: Wanted, source: ModelSource, progress: Progress, signal: AbortSignal): Promise<Engine> {
     const { gguf, options, head, generates, watch, wasm, adaptedHead = false, idsOnly = false } = wanted;
-    const { context_length } = options;
+    const { context_length, prefix_cache_bytes, kv_cache_dtype } = options;
     const retrieves = head === 'token_vectors' || head === 'sparse';
     const isRare = retrieves || head === 'spans' || adaptedOf(options)?.full;
     const making = new Loading(options.threads ?? undefined, wasm ?? (isRare ? fullWasm() : undefined));
@@ -206,7 +211,7 @@ export class Engine implements AnyEngine {
       const precision = options.precision ?? 'exact';
       const own = options.dtype ?? (gguf ? (await import('../source/gguf_header.js')).ownDtype(files[0]![1]) : 'f32');
       const dtype = own === 'fp32' ? 'f32' : own;
-      const more = { ...(context_length && { context_length }), ...adaptedOf(options)?.words };
+      const more = { ...(context_length && { context_length }), prefix_cache_bytes, kv_cache_dtype, ...adaptedOf(options)?.words };
       const request: SeamLoadRequest = ownCopy({ precision, dtype, head, adapted_head: adaptedHead, ...more });
       const { weight_files } = await abortable(
         making.ask((handle) => handle.begin(files, request)),
@@ -304,13 +309,13 @@ export class Engine implements AnyEngine {
   }
 
   get info(): ModelInfo {
-    const { weight_bytes: _weights, arena_bytes: _arena, ...info } = this.about;
-    return { ...info, prompts: { ...info.prompts } };
+    const { weight_bytes: _weights, arena_bytes: _arena, prefix_bytes: _prefixes, ...info } = this.about;
+    return { ...info, prompts: { ...info.prompts }, ...(this.prefixes && { prefixes: this.prefixes }) };
   }
 
   get memory(): MemoryInfo {
-    const { weight_bytes: weights, arena_bytes: activations } = this.about;
-    return { weights, activations, total: weights + activations };
+    const { weight_bytes: weights, arena_bytes: activations, prefix_bytes: prefixes } = this.about;
+    return { weights, activations, ...(prefixes && { prefixes }), total: weights + activations + prefixes };
   }
 
   /** Calls a method of the handle and throws its error, if any. */

@@ -14,7 +14,7 @@ import { abortable, abortError, onAbort, throwIfAborted } from '../core/signal.j
 import { concat } from '../core/texts.js';
 import { sizeOf, type OnPiece, type Piece } from './task.js';
 import type { AbortSignalLike } from '../core/types.js';
-import type { LoadOptions, MemoryInfo, ModelInfo } from './types.js';
+import type { LoadOptions, MemoryInfo, ModelInfo, PrefixInfo } from './types.js';
 import type { AdaptedBase } from '../source/adapted_base.js';
 import type { ModelSpecifier, ProgressInfo } from '../source/types.js';
 import { ownFiles } from '../host/own_files.js';
@@ -32,6 +32,14 @@ function toError({ name, message, url, status }: Failure): WattnError {
   return new (Object.hasOwn(known, name) && name.endsWith('Error') ? known[name]! : StateError)(message);
 }
 
+interface Answered {
+  id: number;
+  progress?: ProgressInfo;
+  result?: unknown;
+  failure?: Failure;
+  prefixes?: PrefixInfo | undefined;
+}
+
 interface Job {
   request: Request;
   /** Short: it need not wait for the long ones. */
@@ -46,6 +54,8 @@ class Member {
   private readonly jobs = new Map<number, Job>();
   private broken: WattnError | undefined;
   private last = 0;
+  /** What its engine's info says of them. */
+  prefixes: PrefixInfo | undefined;
 
   /** onIdle: called after each job. */
   constructor(
@@ -53,10 +63,11 @@ class Member {
     private readonly onIdle: () => void,
   ) {
     this.worker = start();
-    this.worker.onMessage((message: { id: number; progress?: ProgressInfo; result?: unknown; failure?: Failure }) => {
+    this.worker.onMessage((message: Answered) => {
       const job = this.jobs.get(message.id);
       if (!job) return;
       if (message.progress) return this.report(job, message.progress);
+      this.prefixes = message.prefixes;
       this.jobs.delete(message.id);
       if (this.jobs.size === 0) this.worker.keepAlive(false);
       if (message.failure) job.settle.reject(toError(message.failure));
@@ -224,14 +235,16 @@ export class RemoteEngine implements AnyEngine {
 
   get info(): ModelInfo {
     const { info } = this.about;
-    return { ...info, prompts: { ...info.prompts }, workers: this.members.length };
+    const prefixes = sumOf(this.members.flatMap((member) => member.prefixes ?? []));
+    return { ...info, prompts: { ...info.prompts }, workers: this.members.length, ...(prefixes && { prefixes }) };
   }
 
   /** The sum over all workers. */
   get memory(): MemoryInfo {
-    const { weights, activations } = this.about.memory;
     const count = this.members.length;
-    return { weights: count * weights, activations: count * activations, total: count * (weights + activations) };
+    return Object.fromEntries(
+      Object.entries(this.about.memory).map(([key, bytes]) => [key, count * bytes]),
+    ) as unknown as MemoryInfo;
   }
 
   get files(): AnyEngine['files'] {
@@ -285,6 +298,11 @@ export class RemoteEngine implements AnyEngine {
     signal: AbortSignalLike | undefined,
     onPiece?: OnPiece,
   ): Promise<unknown[]> {
+    // What is kept of calls is kept in every worker.
+    if (task === 'load_prefix' || task === 'release_prefix') {
+      const request: Request = { type: 'task', task, items: [...items], options, first: 0, pieces: false };
+      return (await Promise.all(this.members.map((member) => this.ask(request, { member, signal })))).flat();
+    }
     const ends = jobEnds(items.map(sizeOf));
     const urgent = isShort(items.map(sizeOf));
     const jobs = ends.map((end, i) => {
@@ -351,6 +369,13 @@ export class RemoteEngine implements AnyEngine {
     for (const member of this.members) member.end(this.gone);
     for (const job of [...this.urgent.splice(0), ...this.queue.splice(0)]) job.settle.reject(this.gone);
   }
+}
+
+/** The sum of what workers keep; undefined: none has generated. */
+function sumOf([first, ...rest]: readonly PrefixInfo[]): PrefixInfo | undefined {
+  if (!first) return undefined;
+  const add = ([key, value]: [string, number]) => [key, rest.reduce((sum, other) => sum + other[key as keyof PrefixInfo], value)];
+  return Object.fromEntries(Object.entries(first).map(add)) as PrefixInfo;
 }
 
 /** Whether a call's texts are few and short. */

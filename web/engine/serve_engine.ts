@@ -65,8 +65,8 @@ export function serveEngine(port: WorkerPort, tasks: TaskLoader): void {
     aborts.set(id, controller);
     answer(id, request, controller.signal)
       .then(
-        ([result, transfer]) => port.post({ id, result }, transfer),
-        (error) => port.post({ id, failure: toFailure(error) }),
+        ([result, transfer]) => port.post({ id, result, prefixes: engine?.prefixes }, transfer),
+        (error) => port.post({ id, failure: toFailure(error), prefixes: engine?.prefixes }),
       )
       .finally(() => aborts.delete(id));
   });

@@ -6,7 +6,7 @@ import type { LoadedHead, SeamModel, SeamPredictOptions } from '../host/seam.js'
 import type { AbortSignalLike } from '../core/types.js';
 import type { NamedBytes } from '../source/model_files.js';
 import type { ModelSpecifier } from '../source/types.js';
-import type { EmbedOptions, ModelOptions, TaskTextOptions } from './types.js';
+import type { EmbedOptions, MemoryInfo, ModelInfo, ModelOptions, PrefixInfo, TaskTextOptions } from './types.js';
 
 /** New tokens of a prompt and the text that they complete, from tasks that generate. Either may be empty. */
 export interface Piece {
@@ -27,6 +27,8 @@ export interface TaskEngine {
   readonly isOpen: boolean;
   /** Of an engine with an adapter in use: the engine. */
   readonly whole?: TaskEngine;
+  prefixes?: PrefixInfo | undefined;
+  readonly memory: MemoryInfo;
   call<A extends { code: number; message: string }>(run: (handle: SeamModel) => A): A;
 }
 
@@ -73,7 +75,22 @@ export interface Task<Item = any, Options = any, Result = any> {
   /** One result per item. */
   run(engine: TaskEngine, items: readonly Item[], options: Options, context: Context): Promise<Result[]>;
   /** Further members of the pipeline. */
-  extend?(pipe: (...args: unknown[]) => Promise<unknown>): object;
+  extend?(pipe: (...args: unknown[]) => Promise<unknown>, engine: RunningEngine): object;
+}
+
+/** The part of an engine, maybe in workers, that the caller's side of a task uses. */
+export interface RunningEngine {
+  readonly info: ModelInfo;
+  readonly files: readonly NamedBytes[];
+  chatTemplates?: () => ChatTemplates | null;
+  readonly adapters?: { active: string | false };
+  run(
+    task: string,
+    items: readonly unknown[],
+    options: unknown,
+    signal: AbortSignalLike | undefined,
+    onPiece?: OnPiece,
+  ): Promise<unknown[]>;
 }
 
 export type TaskLoader = (name: string) => Promise<Task>;

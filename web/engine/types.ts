@@ -109,6 +109,16 @@ export interface LoadOptions extends SourceOptions {
    * `max_position_embeddings`. Default: that value, at most 4096. A call's memory depends on its own length, not on this.
    */
   context_length?: number;
+  /**
+   * For decoders that generate text: most bytes of keys and values that are kept for later calls, which then read only what is new; 0 keeps
+   * nothing. What was used least recently goes first. Default: as many as one sequence of `context_length` tokens takes, at most 512 MB.
+   */
+  prefix_cache_bytes?: number;
+  /**
+   * For models that generate text: how keys and values are held. `'q8'`: in 8 bits, with a scale for each 32 numbers, which takes 0.28 of their memory; the
+   * numbers change a little (docs/generation.md), and a long text takes more time. Default `'f32'`.
+   */
+  kv_cache_dtype?: 'f32' | 'q8';
 }
 
 export type { PoolingMode };
@@ -135,6 +145,24 @@ export interface ModelInfo extends ModelFacts {
   workers: number;
   /** The build id of wattn. */
   build_id: string;
+  /** Of a model that generated: what it keeps for later calls. */
+  prefixes?: PrefixInfo;
+}
+
+/** What a decoder keeps of its calls (`prefix_cache_bytes`), and what the last call had of it; with several workers, their sums. */
+export interface PrefixInfo {
+  /** Sequences that later ones may begin with. What several begin with is kept once. */
+  sequences: number;
+  /** Tokens of all. */
+  tokens: number;
+  /** Their keys and values, in bytes. */
+  bytes: number;
+  /** The limit of bytes, in whole blocks of 32 tokens. */
+  max_bytes: number;
+  /** Tokens of the last call's prompts that were kept from earlier calls. */
+  reused: number;
+  /** Tokens of its prompts that were computed. */
+  computed: number;
 }
 
 /** Memory in bytes. */
@@ -143,7 +171,9 @@ export interface MemoryInfo {
   weights: number;
   /** The arena for activations; allocated at the first run, it never grows. */
   activations: number;
-  /** weights + activations. */
+  /** Of decoders that generate text: the limit of what is kept of their calls, see `prefix_cache_bytes`. */
+  prefixes?: number;
+  /** The sum of all. */
   total: number;
 }
 

@@ -79,7 +79,10 @@ export interface ModelGenerateOptions extends GenerateOptions, WatchOptions, Omi
   generation_config?: object | null;
   /** Fills up shorter rows of the result. Default: the model's own, else its end token. */
   pad_token_id?: number | null;
-  /** What an earlier call returned. It is taken, but keys and values are computed again: the answer is the same, the first token takes longer. */
+  /**
+   * What an earlier call returned: what it read stays in memory until then. Prompts that begin with those tokens read only what follows; others
+   * are computed anew, so the answer is the same. An `InputError` for anything else.
+   */
   past_key_values?: DynamicCache | null;
   /** Ids that are never chosen: `bad_words_ids` of one id each. */
   suppress_tokens?: readonly number[] | null;
@@ -95,7 +98,7 @@ export interface ModelGenerateOptions extends GenerateOptions, WatchOptions, Omi
 export interface GeneratedIds {
   /** As of `generate` without it. */
   sequences: Tensor;
-  /** To be passed on to the next call. */
+  /** Names what was read, to be passed on to the next call. */
   past_key_values: DynamicCache;
 }
 
@@ -117,6 +120,16 @@ export interface Generates {
   readonly generation_config: Readonly<Record<string, any>>;
 }
 
+/** Options of `save_prefix`. Those of `apply_chat_template` are for chats. */
+export interface PrefixOptions extends Omit<ChatTemplateOptions, 'tokenize' | 'add_generation_prompt' | 'continue_final_message'> {
+  /** Default: `true` for texts, `false` for chats. */
+  add_special_tokens?: boolean;
+  /** Ends the call with an `AbortError`. */
+  signal?: AbortSignalLike | undefined;
+  /** The adapter to use, by its name; `false`: none. Default: the active one. */
+  adapter?: string | false;
+}
+
 /** A text that a model wrote. */
 export interface GeneratedText<Text = string> {
   /** The text with the prompt before it, or alone with `return_full_text: false`; of a chat, its messages with the answer. */
@@ -127,6 +140,8 @@ export interface GeneratedText<Text = string> {
   parsed?: unknown;
   /** How many tokens the prompt has. */
   prompt_tokens: number;
+  /** How many of them were kept from earlier calls and not computed again (`prefix_cache_bytes`). */
+  cached_tokens?: number;
   /** Why generation ended: one of `eos_token_id`, one of `stop_strings`, or the length. */
   finish_reason: 'eos' | 'stop' | 'length';
 }
@@ -146,6 +161,19 @@ export interface TextGenerationPipeline extends LoadedPipeline {
     prompt: string | Chat,
     options?: Omit<TextGenerationOptions, 'return_full_text' | 'callback'>,
   ): AsyncGenerator<string, void>;
+  /**
+   * Computes the keys and values of the beginning of prompts, such as a system message, as bytes to be stored (llama.cpp: saving a slot). It is rendered
+   * by the template without a prompt for an answer. An `InputError` if `prefix_cache_bytes` is less than it takes.
+   *
+   *     await writeFile('system.prefix', await generate.save_prefix([{ role: 'system', content: rules }]));
+   *     await generate.load_prefix(await readFile('system.prefix')); // later, in another process or page
+   */
+  save_prefix(prompt: string | Chat, options?: PrefixOptions): Promise<Uint8Array>;
+  /**
+   * Loads what `save_prefix` gave, so that prompts that begin so read only what follows. It is accepted if this model would compute the same bits; that
+   * takes about a twentieth of the time of computing it. Returns how many tokens are kept. A `ModelFormatError` for a file that is damaged, or of another model, data type or adapter.
+   */
+  load_prefix(bytes: Uint8Array, options?: Pick<PrefixOptions, 'adapter' | 'signal'>): Promise<{ tokens: number }>;
   /** The task's name. */
   readonly task: 'text-generation';
 }

@@ -66,6 +66,7 @@ export interface Continued {
   text: string;
   tokens: number;
   prompt_tokens: number;
+  cached_tokens: number;
   finish_reason: 'stop' | 'length';
 }
 export type Chats = Batches<ChatMessage[], ChatOptions, Continued[]>;
@@ -152,10 +153,11 @@ const runChats =
     const all = set({ ...options, callback, signal, return_full_text: false });
     const made = await (pipe(chat as ChatMessage[], all as never) as Promise<GeneratedText[]>).catch(readBeginning);
     pieces?.end();
-    const result = made.map(({ generated_text, tokens, prompt_tokens, finish_reason }) => ({
+    const result = made.map(({ generated_text, tokens, prompt_tokens, cached_tokens = 0, finish_reason }) => ({
       text: generated_text.slice(0, endOf(generated_text, stops)),
       tokens: tokens.length,
       prompt_tokens,
+      cached_tokens,
       finish_reason: finish_reason === 'length' ? ('length' as const) : ('stop' as const),
     }));
     return [{ result, tokens: result.reduce((sum, { tokens }) => sum + tokens, 0), truncated: false }];

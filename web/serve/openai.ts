@@ -194,9 +194,10 @@ function generateOptions(given: ChatBody): TextGenerationOptions {
 }
 
 function usageOf(made: readonly Continued[]) {
-  const prompt_tokens = made[0]?.prompt_tokens ?? 0;
+  const { prompt_tokens = 0, cached_tokens = 0 } = made[0] ?? {};
   const completion_tokens = made.reduce((sum, { tokens }) => sum + tokens, 0);
-  return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+  const total_tokens = prompt_tokens + completion_tokens;
+  return { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details: { cached_tokens } };
 }
 
 const chat = (settings: RouteSettings): Route['run'] =>

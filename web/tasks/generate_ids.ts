@@ -9,6 +9,8 @@ import { generateAll } from './text_generation.js';
 export interface IdsOptions extends GenerateOptions {
   /** Whether the ids are sources of an encoder-decoder. */
   reads: boolean;
+  /** The number that holds what is kept of the call's first row, of the next one the next; none: nothing is held. */
+  hold?: number | undefined;
 }
 
 export const generateIds: Task<Int32Array, IdsOptions, SeamSequence[]> = {
@@ -16,8 +18,9 @@ export const generateIds: Task<Int32Array, IdsOptions, SeamSequence[]> = {
   prepare() {
     throw new StateError('generate: has no pipeline');
   },
-  run(engine, items, { reads, ...options }, context) {
+  run(engine, items, { reads, hold, ...options }, context) {
     const before = reads ? items.map(() => new Int32Array(0)) : items;
-    return generateAll(engine, undefined, items, readGenerateOptions(engine, options), context, before);
+    const first = hold === undefined ? undefined : hold + context.first;
+    return generateAll(engine, undefined, items, readGenerateOptions(engine, options), context, before, undefined, first);
   },
 };

@@ -236,7 +236,7 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
     const results = engine.run(task, items, { ...set, adapter: set.adapter ?? active }, signal, onPiece);
     return finish(await (stopped ? results.catch(stopped) : results));
   };
-  return asLoaded(engine, await withTokenizer(engine, pipe), { task: name, ...extend?.(pipe) });
+  return asLoaded(engine, await withTokenizer(engine, pipe), { task: name, ...extend?.(pipe, engine) });
 }
 
 /**

@@ -25,6 +25,9 @@ export const kTaskNames: readonly string[] = [...Object.keys(kTasks), ...Object.
 const kInner: typeof kTasks = {
   generate: async () => (await import('./generate_ids.js')).generateIds,
   forward: async () => (await import('./forward.js')).forward,
+  save_prefix: async () => (await import('./prefixes.js')).savePrefix,
+  load_prefix: async () => (await import('./prefixes.js')).loadPrefix,
+  release_prefix: async () => (await import('./prefixes.js')).releasePrefix,
   chunk: async () => (await import('./chunk.js')).chunk,
 };
 

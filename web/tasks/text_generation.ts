@@ -10,7 +10,7 @@ import type { Guide } from '../generation/guide.js';
 import type { GeneratedText, GenerateOptions, TextGenerationOptions } from '../generation/generation_types.js';
 import { jobPace, runJob } from '../engine/job.js';
 import { alone } from '../engine/task.js';
-import type { SeamGenerateOptions, SeamSequence } from '../host/seam.js';
+import type { SeamGenerateOptions, SeamPrefixes, SeamSequence } from '../host/seam.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import { TaskScope } from '../core/signal.js';
 import { kWatchRules, TokenWatch } from '../generation/token_watch.js';
@@ -120,7 +120,13 @@ function makePieces(text: Text | undefined, prompts: readonly Int32Array[], give
   };
 }
 
-/** In the order of FinishReason in C++, whose first one is none. */
+/** What info() says of prefixes, of a call that ended. */
+export function notePrefixes(engine: TaskEngine, kept: SeamPrefixes, reused: number, computed: number): void {
+  const whole = engine.whole ?? engine;
+  const { prefixes: max_bytes = 0 } = whole.memory;
+  const { kept_sequences: sequences, kept_tokens: tokens, kept_bytes } = kept;
+  if (max_bytes > 0) whole.prefixes = { sequences, tokens, bytes: kept_bytes >>> 0, max_bytes, reused, computed };
+}
 
 /** Generates for several prompts together. before: the tokens before each new text; none for an encoder-decoder. */
 async function generateTogether(
@@ -132,30 +138,36 @@ async function generateTogether(
   give: OnPiece | undefined,
   before: readonly Int32Array[],
   guide: Guide | undefined,
+  hold: number | undefined,
 ): Promise<SeamSequence[][]> {
+  const holds = hold === undefined ? {} : { holds: prompts.map((_, i) => hold + i) };
   const pieces = give && makePieces(text, before, give);
   before.forEach((ids, prompt) => {
     const tokens = ids === prompts[prompt] ? Array.from(ids) : [options.decoder_start_token_id as number];
     give?.({ piece: '', prompt, tokens, begins: true });
   });
   try {
-    const { sequences, counts, reasons, scores } = await runJob(
+    const answer = await runJob(
       engine,
       jobPace(),
       signal,
       // A constraint speaks before the first step.
-      (handle, steps) => handle.generate([...prompts], options, guide ? 0 : steps),
+      (handle, steps) => handle.generate([...prompts], { ...options, ...holds }, guide ? 0 : steps),
       (pieces || guide) &&
         (({ new_tokens, more }) => {
           pieces?.add(new_tokens);
           if (more) guide?.look(new_tokens);
         }),
     );
+    const { sequences, counts, reasons, scores, restored } = answer;
+    const reused = restored.reduce((sum, count) => sum + count, 0);
+    const read = prompts.reduce((sum, { length }) => sum + length, 0);
+    notePrefixes(engine, answer, reused, read - reused);
     let at = 0;
-    return Array.from(counts, (count) =>
+    return Array.from(counts, (count, prompt) =>
       Array.from({ length: count }, () => {
         const [tokens, reason] = [sequences[at] as Int32Array, reasons[at] as SeamSequence['reason']];
-        return { tokens, reason, score: scores[at++] as number };
+        return { tokens, reason, score: scores[at++] as number, cached: restored[prompt] as number };
       }),
     );
   } finally {
@@ -163,7 +175,10 @@ async function generateTogether(
   }
 }
 
-/** Generates for any number of prompts, a few at a time. before: as in generateTogether. */
+/**
+ * Generates for any number of prompts, a few at a time. before: as in generateTogether. hold: the number that holds what is kept of the first prompt,
+ * of the next one the next.
+ */
 export async function generateAll(
   engine: TaskEngine,
   text: Text | undefined,
@@ -172,6 +187,7 @@ export async function generateAll(
   { signal, onPiece }: Context,
   before = prompts,
   guide?: Guide,
+  hold?: number,
 ): Promise<SeamSequence[][]> {
   const { num_beams = 1, num_return_sequences = 1 } = options;
   if (onPiece && (num_beams > 1 || num_return_sequences > 1)) {
@@ -183,7 +199,17 @@ export async function generateAll(
     const part = (list: readonly Int32Array[]) => list.slice(begin, begin + count);
     const give = onPiece && ((piece: Piece) => onPiece({ ...piece, prompt: begin + piece.prompt }));
     const run = () =>
-      generateTogether(engine, text, part(prompts), options, signal, give, part(before), guide?.part(begin, begin + count));
+      generateTogether(
+        engine,
+        text,
+        part(prompts),
+        options,
+        signal,
+        give,
+        part(before),
+        guide?.part(begin, begin + count),
+        hold === undefined ? undefined : hold + begin,
+      );
     out.push(...(await alone(engine, run)));
   }
   return out;
@@ -203,12 +229,13 @@ async function run(engine: TaskEngine, items: readonly Item[], options: Options,
   try {
     const results = await generateAll(engine, text, prompts, seam, context, prompts, guide);
     return results.map((sequences, i) =>
-      sequences.map(({ tokens, reason, score }) => {
+      sequences.map(({ tokens, reason, score, cached }) => {
         const read = guide?.read(i, tokens);
         return {
           generated_text: read?.text ?? newText(text, prompts[i] as Int32Array, tokens),
           tokens: Array.from(tokens),
           prompt_tokens: prompts[i]!.length,
+          cached_tokens: cached as number,
           finish_reason: reason,
           ...(read && { answer: read.answer, isCut: reason !== 'stop' && (!read.isWhole || score < kFiller) }),
         };
@@ -297,7 +324,11 @@ export const textGeneration: Task<Item, Options, Result> = {
 
   run,
 
-  extend: (pipe) => ({ stream: (prompt: unknown, options?: unknown) => stream(pipe, prompt, options) }),
+  extend: (pipe, engine) => ({
+    stream: (prompt: unknown, options?: unknown) => stream(pipe, prompt, options),
+    save_prefix: async (...args: unknown[]) => (await import('./prefix_files.js')).savePrefixOf(engine, ...args),
+    load_prefix: async (...args: unknown[]) => (await import('./prefix_files.js')).loadPrefixInto(engine, ...args),
+  }),
 };
 
 /** Runs a call as an async iterator of pieces; leaving the iterator ends the call. */

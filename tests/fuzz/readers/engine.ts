@@ -50,6 +50,9 @@ export async function engine(): Promise<Target[]> {
   const exported = new Map([['index', (await notes.export()) as Uint8Array]]);
   await notes.dispose();
 
+  const write = await pipeline('text-generation', llama, { threads: 1 });
+  const prefix = new Map([['prefix', (await write.save_prefix('abc what abc')) as Uint8Array]]);
+
   return [
     {
       name: 'tokenizer of a GGUF file',
@@ -99,6 +102,12 @@ export async function engine(): Promise<Target[]> {
       read: (files) => packModel(files, { dtype: 'q8', layers: [0] }),
     },
     { name: 'state of training', seeds: [new Map([['state.safetensors', await fit()]])], weight: 1, read: (files) => fit({ resume_from_checkpoint: files.get('state.safetensors') ?? new Uint8Array() }) }, // prettier-ignore
+    {
+      name: 'saved prefix',
+      seeds: [prefix],
+      weight: 1,
+      read: (files) => write.load_prefix(files.get('prefix') ?? new Uint8Array()),
+    },
     {
       name: 'exported index',
       seeds: [exported],
