@@ -75,10 +75,12 @@ export async function answersOf(wattn, read, { worker = false } = {}) {
     return out;
   }
 
+  /** What was computed before is no part of an answer. */
+  const withoutCached = (one) => (delete one.cached_tokens, one);
   const vectors = (dtype) => () => task('feature-extraction', null, async (embed) => (await embed(some)).data, { dtype });
   const generated = (folder, name, options) => async () =>
     task(name, await files(folder, kModel), async (run) => [
-      ...(await run(kText.toLowerCase(), { max_new_tokens: 8, ...options })),
+      ...(await run(kText.toLowerCase(), { max_new_tokens: 8, ...options })).map(withoutCached),
     ]);
 
   const answers = {
