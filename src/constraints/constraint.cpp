@@ -6,6 +6,7 @@
 
 #include "constraints/gbnf.h"
 #include "constraints/json_schema.h"
+#include "constraints/parts.h"
 #include "constraints/pattern.h"
 #include "core/json.h"
 
@@ -32,8 +33,11 @@ Result<std::unique_ptr<Constraint>> Constraint::make(ConstraintKind kind, std::s
   std::unique_ptr<Constraint> out(new Constraint());
   Grammar& grammar = out->grammar_;
   Result<void> made;
+  const JsonSchemaOptions writing{.in_order = options.in_order, .spaces = options.spaces};
   if (kind == ConstraintKind::kJsonSchema) {
-    made = read_json_schema(grammar, text, {.in_order = options.in_order, .spaces = options.spaces});
+    made = read_json_schema(grammar, text, writing);
+  } else if (kind == ConstraintKind::kParts) {
+    made = read_parts(grammar, text, writing);
   } else if (kind == ConstraintKind::kGbnf) {
     made = read_gbnf(grammar, text);
   } else {

@@ -12,7 +12,7 @@
 
 namespace wattn {
 
-enum class ConstraintKind : std::uint8_t { kJsonSchema, kRegex, kGbnf, kChoice };
+enum class ConstraintKind : std::uint8_t { kJsonSchema, kRegex, kGbnf, kChoice, kParts };
 
 struct ConstraintOptions {
   bool in_order = false;       // keys of JSON come in the order of the schema
@@ -23,7 +23,8 @@ struct ConstraintOptions {
 
 class Constraint {
  public:
-  // text: a JSON Schema, a regular expression of the whole text, a grammar, or a JSON list of texts. vocabulary must outlive it.
+  // text: a JSON Schema, a regular expression of the whole text, a grammar, a JSON list of texts, or parts (parts.h).
+  // vocabulary must outlive it.
   static Result<std::unique_ptr<Constraint>> make(ConstraintKind kind, std::string_view text, const ConstraintOptions& options,
                                                   const Vocabulary& vocabulary);
 

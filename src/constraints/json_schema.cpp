@@ -168,17 +168,23 @@ class SchemaRules {
 
 }  // namespace
 
-Result<void> read_json_schema(Grammar& grammar, std::string_view schema, const JsonSchemaOptions& options) {
-  const auto json = Json::parse(schema, "schema");
-  if (!json.ok()) return input_error(json.error().message);
+Result<ExprId> add_json_schema(Grammar& grammar, JsonRef schema, const JsonSchemaOptions& options) {
   if (options.spaces) grammar.allow_spaces();
   if (options.in_order) grammar.keep_order();
-  SchemaReader reader(grammar.regexes(), json.value().root());
+  SchemaReader reader(grammar.regexes(), schema);
   SchemaRules rules(grammar, reader);
   const RuleId root = rules.rule(reader.root());
   rules.make_all();
   if (reader.error()) return *reader.error();
-  const auto finished = grammar.finish(grammar.rule(root), {});
+  return grammar.rule(root);
+}
+
+Result<void> read_json_schema(Grammar& grammar, std::string_view schema, const JsonSchemaOptions& options) {
+  const auto json = Json::parse(schema, "schema");
+  if (!json.ok()) return input_error(json.error().message);
+  const auto root = add_json_schema(grammar, json.value().root(), options);
+  if (!root.ok()) return root.error();
+  const auto finished = grammar.finish(root.value(), {});
   if (!finished.ok()) return Error{finished.error().code, "schema: " + finished.error().message};
   return {};
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "constraints/grammar.h"
+#include "core/json.h"
 
 namespace wattn {
 
@@ -16,5 +17,7 @@ struct JsonSchemaOptions {
 // UnsupportedError names the keyword and where it is (a JSON pointer); an InputError what is malformed, or that nothing satisfies
 // it.
 Result<void> read_json_schema(Grammar& grammar, std::string_view schema, const JsonSchemaOptions& options);
+// The same as a part of a grammar that is yet to be finished.
+Result<ExprId> add_json_schema(Grammar& grammar, JsonRef schema, const JsonSchemaOptions& options);
 
 }  // namespace wattn

@@ -52,6 +52,27 @@ TEST(Pattern, SaysWhatIsNotSupported) {
   EXPECT_EQ(regex("a^b").error().code, ErrorCode::kInput);  // no text
 }
 
+TEST(Parts, AreTextsJsonAndExpressionsInTurn) {
+  check(ConstraintKind::kParts,
+        {{R"(["<a>", {"json": {"type": "integer", "minimum": 0}}, "</a>"])",
+          {"<a>1</a>", "<a>23</a>"},
+          {"<a></a>", "<a>-1</a>", "1"}},
+         {R"({"any": ["x", ["y", {"json": true}]]})", {"x", "y1", "y{\"a\":[]}", "ynull"}, {"", "y", "x1"}},
+         {R"({"many": [{"regex": "[a-c]"}, {"any": [";", ""]}]})", {"a", "a;b", "ab;"}, {"", "d", ";"}},
+         {R"(["\u0001", {"json": {"type": "string", "maxLength": 1}}, "\u0002"])", {"\x01\"a\"\x02"}, {"\x01\"\x02\"\x02"}},
+         {R"({"any": [["f", {"json": {"enum": ["a"]}}], ["g", {"json": {"$ref": "#/$defs/t", "$defs": {"t": {"enum": [1]}}}}]]})",
+          {"f\"a\"", "g1"},
+          {"g\"a\"", "f1"}}});
+}
+
+TEST(Parts, SayWhatIsWrong) {
+  for (const char* text : {"1", "{}", "[1]", "{\"any\": 1}", "{\"regex\": 1}", "{\"many\": {}}", "[", "{\"regex\": \"(\"}"})
+    EXPECT_EQ(Constrained(ConstraintKind::kParts, text).error().code, ErrorCode::kInput) << text;
+  const Constrained refused(ConstraintKind::kParts, R"(["a", {"json": {"type": "array", "uniqueItems": true}}])");
+  EXPECT_EQ(refused.error().message, "schema, '#': keyword 'uniqueItems' is not supported");
+  EXPECT_EQ(Constrained(ConstraintKind::kParts, R"(["a", {"json": false}])").error().code, ErrorCode::kInput);
+}
+
 TEST(Gbnf, FollowsLlamaCppsRules) {
   check(ConstraintKind::kGbnf,
         {{"root ::= \"a\" root \"b\" | [0-9]+", {"1", "a1b", "aa22bb"}, {"a1", "ab"}},
