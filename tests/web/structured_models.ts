@@ -83,3 +83,27 @@ export function spellingModel(kind: Spelling): Map<string, Uint8Array> {
   );
   return files;
 }
+
+/** A tiny decoder whose vocabulary has what calls of tools are written with. marks: special tokens, at most four. more: characters. */
+export function callingModel(template: string, marks: readonly string[], more = '()'): Map<string, Uint8Array> {
+  const files = spellingModel('byte-level');
+  const text = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+  const json = JSON.parse(new TextDecoder().decode(files.get('tokenizer.json')));
+  const tokens = [...kSpecial, ...kCharacters, 'Ġ', 'Ċ', '_', '=', ...more, ...marks];
+  if (tokens.length > kTokens) throw new Error(`expected at most ${kTokens} tokens, found ${tokens.length}`);
+  json.model.vocab = Object.fromEntries(tokens.map((token, id) => [token, id]));
+  const special = [...kSpecial, ...marks];
+  json.added_tokens = special.map((content) => ({ ...json.added_tokens[0], content, id: tokens.indexOf(content) }));
+  files.set('tokenizer.json', text(json));
+  const settings = JSON.parse(new TextDecoder().decode(files.get('tokenizer_config.json')));
+  files.set('tokenizer_config.json', text({ ...settings, chat_template: template }));
+  return files;
+}
+
+/** A chat template that shows how a family writes calls. form: what it has around one. */
+export const callingTemplate = (form: string): string =>
+  "{% if tools %}{% for tool in tools %}{{ tool | tojson }}{% endfor %}{{ '\\n' }}{% endif %}" +
+  '{% for message in messages %}{{ message.role }}: {{ message.content }}' +
+  '{% if message.reasoning_content %}({{ message.reasoning_content }}){% endif %}' +
+  `{% for call in message.tool_calls or [] %}${form}{{ call.function.name }} {{ call.function.arguments | tojson }}{% endfor %}` +
+  "{{ '\\n' }}{% endfor %}{% if add_generation_prompt %}assistant: {% endif %}";

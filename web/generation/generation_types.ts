@@ -6,7 +6,7 @@ import type { DynamicCache } from './dynamic_cache.js';
 import type { StoppingFunction } from './stopping_criteria.js';
 import type { BaseStreamer } from './streamers.js';
 import type { ResponseFormat } from './response_format.js';
-import type { Chat, ChatMessage, ChatTemplateOptions } from '../tokenizer/types.js';
+import type { Chat, ChatDelta, ChatMessage, ChatTemplateOptions, ToolCall, ToolChoice } from '../tokenizer/types.js';
 
 /** The defaults of the model's generation_config.json come before the ones named here. */
 export interface GenerateOptions extends DecodingOptions {
@@ -58,8 +58,23 @@ export interface TextGenerationOptions
    * result has `parsed` where it is JSON. An `IncompleteError` for a text that its length ends too soon.
    */
   response_format?: ResponseFormat | readonly (ResponseFormat | null)[];
+  /**
+   * Which of `tools` a chat's answer must call: `'auto'` (default) as the model likes, constrained from the beginning of a call on if a tool has
+   * `strict: true`; `'none'`: the model is not told of them; `'required'`: at least one call that satisfies its schema; `{ name }`: one call of this tool.
+   * An `UnsupportedError` where the model's files do not show how it calls tools.
+   */
+  tool_choice?: ToolChoice;
+  /** Whether a constrained answer may have several calls. Default `true`. */
+  parallel_tool_calls?: boolean;
+  /**
+   * Reads a chat's answer as a message: calls become `tool_calls`, reasoning becomes `reasoning_content`, and the text is what is left. Default: `true`
+   * with `tools`, else `false`; with `env.compat` always `false`.
+   */
+  parse_response?: boolean;
   /** Called with the new text of each step and the prompt's index. Needs `num_return_sequences` 1 and `num_beams` 1. */
   callback?: (piece: string, prompt: number) => void;
+  /** Called with what each step adds to a chat's message, its calls and reasoning too, as `parse_response` reads them. As `callback` otherwise. */
+  delta_callback?: (delta: ChatDelta, prompt: number) => void;
   /** Ends the call with an `AbortError`, between two tokens. */
   signal?: AbortSignalLike | undefined;
   /** The adapter to use, by its name; `false`: none. Default: the active one. An `InputError` if there is no such adapter. */
@@ -138,6 +153,10 @@ export interface GeneratedText<Text = string> {
   tokens: number[];
   /** With a `response_format` of JSON: the new text as a value. */
   parsed?: unknown;
+  /** The calls of tools that a chat's answer asks for, where it is read as a message (`parse_response`). */
+  tool_calls?: ToolCall[];
+  /** What the model wrote to itself first, where the answer is read as a message. */
+  reasoning_content?: string;
   /** How many tokens the prompt has. */
   prompt_tokens: number;
   /** How many of them were kept from earlier calls and not computed again (`prefix_cache_bytes`). */
@@ -174,6 +193,11 @@ export interface TextGenerationPipeline extends LoadedPipeline {
    * takes about a twentieth of the time of computing it. Returns how many tokens are kept. A `ModelFormatError` for a file that is damaged, or of another model, data type or adapter.
    */
   load_prefix(bytes: Uint8Array, options?: Pick<PrefixOptions, 'adapter' | 'signal'>): Promise<{ tokens: number }>;
+  /** Streams what is added to a chat's message: text, reasoning and calls of tools, also while they are written. */
+  stream_deltas(
+    chat: Chat,
+    options?: Omit<TextGenerationOptions, 'return_full_text' | 'delta_callback'>,
+  ): AsyncGenerator<ChatDelta, void>;
   /** The task's name. */
   readonly task: 'text-generation';
 }

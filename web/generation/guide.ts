@@ -5,13 +5,17 @@ import { constraintsInstance, type ConstraintsSeam } from '../host/constraints_s
 import type { SeamGenerateOptions, SeamModel } from '../host/seam.js';
 import type { Instance } from '../host/wasm_loader.js';
 import type { PlainFormat, PlainFormats } from './response_format.js';
-import { tokenBytes } from './token_bytes.js';
+import type { Part } from './calls/types.js';
+import { tokenBytes, type TokenBytes } from './token_bytes.js';
 
 const kMostForced = 48; // bytes that are encoded at once
 const kMostConstraints = 16; // that no generation uses
 const kSpaces = 1;
 const kLeadingSpace = 2;
 const kInOrder = 4;
+const kParts = 4; // ConstraintKind in C++
+
+const isParts = (part: Part): part is readonly Part[] => Array.isArray(part);
 
 /** A compiled format, and how many generations use it. */
 interface Compiled {
@@ -31,6 +35,8 @@ class Constraints {
     readonly special: ReadonlySet<number>,
     private readonly bytes: Uint8Array,
     private readonly begins: Uint32Array, // [tokens + 1]
+    readonly marks: TokenBytes['marks'],
+    readonly coded: readonly number[],
   ) {
     this.seam = instance.seam;
     this.memory = instance.memory;
@@ -47,7 +53,10 @@ class Constraints {
   }
   /** The text of tokens in the middle of a text. */
   text(tokens: Int32Array): string {
-    const parts = Array.from(tokens, (token) => this.bytes.subarray(this.begins[token], this.begins[token + 1]));
+    const parts = Array.from(
+      tokens.filter((token) => !this.marks.has(token)),
+      (token) => this.bytes.subarray(this.begins[token], this.begins[token + 1]),
+    );
     const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
     let at = 0;
     for (const part of parts) {
@@ -68,7 +77,7 @@ class Constraints {
     let found = this.kept.get(key);
     if (!found) {
       const encoder = new TextEncoder();
-      const [own, mark] = [encoder.encode(text), encoder.encode(after)];
+      const [own, mark] = [encoder.encode(kind === kParts ? this.withMarks(text) : text), encoder.encode(after)];
       this.write(new Uint8Array([...own, ...mark]));
       const constraint = this.seam.compile(kind, own.length, mark.length, flags);
       if (constraint < 0) throw seamError(-1 - constraint, `response_format: ${new TextDecoder().decode(this.answer())}`);
@@ -78,6 +87,18 @@ class Constraints {
     this.kept.delete(key);
     this.kept.set(key, found);
     return found;
+  }
+  /** Parts with their marks as they are in the grammar: characters of tokens, or texts. */
+  private withMarks(parts: string): string {
+    const codes = new Map([...this.marks.values()].map(({ text, code }) => [text, code]));
+    const resolved = (part: Part): Part => {
+      if (typeof part === 'string') return part;
+      if (isParts(part)) return part.map(resolved);
+      if ('mark' in part) return codes.get(part.mark) ?? part.mark;
+      if ('any' in part) return { any: part.any.map(resolved) };
+      return 'many' in part ? { many: resolved(part.many) } : part;
+    };
+    return JSON.stringify(resolved(JSON.parse(parts)));
   }
   giveBack(compiled: Compiled): void {
     --compiled.users;
@@ -95,10 +116,10 @@ const kept = new WeakMap<TaskEngine, Promise<Constraints>>();
 async function open(engine: TaskEngine, module: WebAssembly.Module): Promise<Constraints> {
   const instance = await constraintsInstance(module);
   const count = engine.call((handle) => handle.info()).vocab_size;
-  const { lengths, bytes, special } = tokenBytes(engine, count);
+  const { lengths, bytes, special, marks, coded } = tokenBytes(engine, count);
   const begins = new Uint32Array(count + 1);
   for (let id = 0; id < count; ++id) begins[id + 1] = (begins[id] as number) + (lengths[id] as number);
-  const out = new Constraints(instance, count, new Set(special), bytes.slice(), begins);
+  const out = new Constraints(instance, count, new Set(special), bytes.slice(), begins, marks, coded);
   const room = new Uint8Array(4 * count + bytes.length);
   room.set(new Uint8Array(lengths.buffer));
   room.set(bytes, 4 * count);
@@ -116,6 +137,10 @@ interface Row {
 interface Guided {
   compiled: Compiled;
   mark: string;
+  /** Whether the text may end before the mark. */
+  mayEnd: boolean;
+  /** Whether it has marks that are tokens. */
+  hasMarks: boolean;
   rows: Row[];
 }
 
@@ -143,7 +168,7 @@ export class Guide {
   private begin(format: PlainFormat, leadingSpace: boolean): Guided {
     const compiled = this.all.take(format, leadingSpace);
     const rows = [{ state: this.all.seam.start(compiled.constraint), before: format.after ? '' : undefined }];
-    return { compiled, mark: format.after, rows };
+    return { compiled, mark: format.after, mayEnd: format.mayEnd, hasMarks: format.kind === kParts, rows };
   }
 
   /** Gives the formats back, once all results are read. */
@@ -213,6 +238,7 @@ export class Guide {
     // The last token before it may have the beginning of the answer.
     const mark = text.indexOf(own.mark);
     const answer = own.mark === '' || mark < 0 ? behind : text.slice(mark + own.mark.length);
+    if (own.mayEnd && row.before !== undefined) return { text, answer: '', isWhole: true };
     return { text, answer, isWhole: row.state !== 0 && this.all.seam.may_end(own.compiled.constraint, row.state) === 1 };
   }
 
@@ -245,11 +271,13 @@ export class Guide {
     tell(this.mask(own, next, before), []);
   }
 
-  private mask({ compiled: { constraint } }: Guided, state: number, before: string | undefined): Int32Array {
+  private mask({ compiled, mayEnd, hasMarks }: Guided, state: number, before: string | undefined): Int32Array {
+    const { constraint } = compiled;
     const mask = this.all.mask(constraint, state);
     const set = (token: number) => (mask[token >> 5]! |= 1 << (token & 31));
+    for (const token of hasMarks ? this.all.coded : this.all.marks.keys()) mask[token >> 5]! &= ~(1 << (token & 31));
     if (before !== undefined) for (const token of this.all.special) if (!this.ends.includes(token)) set(token);
-    if (this.all.seam.may_end(constraint, state)) this.ends.forEach(set);
+    if (this.all.seam.may_end(constraint, state) || (mayEnd && before !== undefined)) this.ends.forEach(set);
     if (mask.every((word) => word === 0)) {
       throw new InputError("generate: option 'response_format': no token of this model's vocabulary can go on from here");
     }
@@ -259,7 +287,9 @@ export class Guide {
   /** The tokens of the bytes that must follow, up to where the model has a choice. */
   private forced(constraint: number, state: number): number[] {
     if (this.all.seam.forced(constraint, state, kMostForced) < 2) return [];
-    const text = new TextDecoder().decode(this.all.answer()).replace(/\ufffd+$/, '');
+    // eslint-disable-next-line no-control-regex
+    const text = new TextDecoder().decode(this.all.answer()).replace(/\ufffd+$|[\u0001-\u0008\u000b\u000c\u000e-\u001f][^]*$/, '');
+    if (text === '') return [];
     const { ids } = this.engine.call((handle) =>
       handle.encode([text], undefined, { add_special_tokens: false, split_special_tokens: true }),
     );

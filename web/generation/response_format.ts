@@ -58,12 +58,14 @@ export type ResponseFormat = JsonSchemaFormat | JsonObjectFormat | RegexFormat |
 
 /** A format as it is sent beside the engine. */
 export interface PlainFormat {
-  kind: 0 | 1 | 2 | 3; // ConstraintKind in C++
+  kind: 0 | 1 | 2 | 3 | 4; // ConstraintKind in C++
   text: string;
   after: string;
   spaces: boolean;
   inOrder: boolean;
   isJson: boolean;
+  /** The text may end before the mark. */
+  mayEnd: boolean;
 }
 
 /** The formats of one call: of all its prompts, or one for each. */
@@ -105,6 +107,7 @@ export function readFormat(where: string, given: unknown): PlainFormat | undefin
     spaces: own.spaces === true,
     inOrder: own.key_order === 'schema',
     isJson: false,
+    mayEnd: false,
   };
   switch (type) {
     case 'json_schema':
@@ -146,5 +149,10 @@ export async function readFormats(given: unknown, prompts: number): Promise<Plai
   const formats = list
     ? list.map((each) => (each === null || each === undefined ? null : (readFormat(where, each) ?? null)))
     : Array.from({ length: prompts }, () => one ?? null);
-  return formats.some((each) => each) ? { list: formats, module: await compileConstraints() } : undefined;
+  return withModule(formats);
+}
+
+/** Formats with what runs them; undefined if there are none. */
+export async function withModule(list: (PlainFormat | null)[]): Promise<PlainFormats | undefined> {
+  return list.some((each) => each) ? { list, module: await compileConstraints() } : undefined;
 }

@@ -4,6 +4,17 @@ import { DecodeFlags } from '../host/wire.js';
 
 const kAtOnce = 16384;
 
+/**
+ * Special tokens that constraints write: marks of calls. In a grammar each is a control character, which no JSON has, so that a mark is never part of a
+ * text.
+ */
+const kMarks = [
+  '[TOOL_CALLS]', '[ARGS]', '[CALL_ID]', '<tool_call>', '</tool_call>', '<|tool_call|>', '<|python_tag|>', '<|tool_call_start|>',
+  '<|tool_call_end|>', '<start_function_call>', '<end_function_call>', '<escape>', '<|tool_call>', '<tool_call|>', '<|"|>', '<code>', '</code>',
+]; // prettier-ignore
+/** Those but tab and line ends. */
+const kCodes = Array.from({ length: 31 }, (_, i) => i + 1).filter((code) => ![9, 10, 13].includes(code));
+
 /** The characters that byte-level tokenizers write bytes as (GPT-2's bytes_to_unicode), by code point. */
 function byteAlphabet(): Map<number, number> {
   const out = new Map<number, number>();
@@ -21,6 +32,10 @@ export interface TokenBytes {
   bytes: Uint8Array;
   /** Those that are special. */
   special: number[];
+  /** Special tokens that are marks: their texts and the characters that they are in a grammar. */
+  marks: Map<number, { text: string; code: string }>;
+  /** Tokens that are no marks and have such a character. */
+  coded: number[];
 }
 
 /** For ids below `count`. */
@@ -83,9 +98,21 @@ export function tokenBytes(engine: TaskEngine, count: number): TokenBytes {
       }
     });
   }
+  const marks: TokenBytes['marks'] = new Map();
+  const coded: number[] = [];
+  const names = tokens(special);
+  special.forEach((id, i) => {
+    const code = kCodes[kMarks.indexOf(names[i] as string)];
+    if (code === undefined) return;
+    marks.set(id, { text: names[i] as string, code: String.fromCharCode(code) });
+    known[id] = [code];
+  });
+  const usedCodes = new Set([...marks.values()].map(({ code }) => code.charCodeAt(0)));
   for (let id = 0; id < count; ++id) {
     const own = known[id];
-    if (own) add(id, own);
+    if (!own) continue;
+    add(id, own);
+    if (!marks.has(id) && own.some((byte) => usedCodes.has(byte))) coded.push(id);
   }
-  return { lengths, bytes: bytes.subarray(0, used), special };
+  return { lengths, bytes: bytes.subarray(0, used), special, marks, coded };
 }

@@ -10,7 +10,8 @@ import { readFields } from '../source/model_files.js';
 import { readConfig } from '../engine/labels.js';
 import { tokenOf } from '../tokenizer/config.js';
 import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
-import { generateAll, stream, textOf } from './text_generation.js';
+import { stream } from '../generation/stream.js';
+import { generateAll, textOf } from './text_generation.js';
 import { kWatchRules, TokenWatch } from '../generation/token_watch.js';
 import type { Facts } from './predict.js';
 

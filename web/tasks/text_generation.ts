@@ -1,10 +1,12 @@
 // text-generation: a decoder continues a text or a chat, as in transformers' pipeline of that name.
 import { withFacts } from '../core/facts.js';
 import { makeDecodeStream } from '../tokenizer/decode_stream.js';
-import { checkChat, contextOf, continueChat, kChatRules, renderChat } from '../tokenizer/chat_template.js';
+import { checkChat, chooseTemplate, contextOf, continueChat, kChatRules, renderChat } from '../tokenizer/chat_template.js';
 import { describe, InputError } from '../core/errors.js';
 import { kGenerateRules, readGenerateOptions } from '../generation/generation_config.js';
-import type { Chat, ChatMessage } from '../tokenizer/types.js';
+import { env } from '../core/env.js';
+import type { ChatPlan } from '../generation/calls/chat_plan.js';
+import type { Chat, ChatDelta, ChatMessage } from '../tokenizer/types.js';
 import type { PlainFormats } from '../generation/response_format.js';
 import type { Guide } from '../generation/guide.js';
 import type { GeneratedText, GenerateOptions, TextGenerationOptions } from '../generation/generation_types.js';
@@ -12,7 +14,7 @@ import { jobPace, runJob } from '../engine/job.js';
 import { alone } from '../engine/task.js';
 import type { SeamGenerateOptions, SeamPrefixes, SeamSequence } from '../host/seam.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
-import { TaskScope } from '../core/signal.js';
+import { stream } from '../generation/stream.js';
 import { kWatchRules, TokenWatch } from '../generation/token_watch.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { readTokenizerConfig } from '../tokenizer/config.js';
@@ -31,6 +33,10 @@ const kRules: Rules = {
   return_full_text: 'boolean',
   add_special_tokens: 'boolean',
   response_format: 'any',
+  tool_choice: 'any',
+  parallel_tool_calls: 'boolean',
+  parse_response: 'boolean',
+  delta_callback: 'function',
   ...kWatchRules,
   signal: 'signal',
 };
@@ -47,6 +53,8 @@ interface Options extends GenerateOptions {
   return_full_text?: boolean;
   add_special_tokens?: boolean;
   formats?: PlainFormats | undefined;
+  /** Special tokens that the text has, as what reads it looks for them. */
+  marks?: readonly string[] | undefined;
 }
 
 /** The new text and tokens of each sequence. */
@@ -65,6 +73,8 @@ const kSequences = 8;
 const kFiller = -1e5;
 /** Tokens of the prompt that are decoded with the new text, as its context. */
 const kContext = 32;
+/** Of `decode_pieces`: special tokens have no text. */
+const kSkipSpecial = 1;
 
 export interface Text {
   encode(item: Omit<Item, 'index'>, options: Options): Int32Array;
@@ -72,7 +82,23 @@ export interface Text {
   cleans: boolean;
 }
 
-export function textOf(engine: TaskEngine): Text {
+/** Tells which tokens a text with marks has: all but special ones that are no marks. */
+function keepsMarks(engine: TaskEngine, marks: readonly string[]): (id: number) => boolean {
+  const known = new Map<number, boolean>();
+  return (id) => {
+    let keeps = known.get(id);
+    if (keeps === undefined) {
+      const isSpecial = engine.call((handle) => handle.decode_pieces([id], kSkipSpecial)).pieces[0] === null;
+      keeps = !isSpecial || marks.includes(engine.call((handle) => handle.decode([id], false, false)).text);
+      known.set(id, keeps);
+    }
+    return keeps;
+  };
+}
+
+/** marks: special tokens that texts have. */
+export function textOf(engine: TaskEngine, marks: readonly string[] = []): Text {
+  const keeps = marks.length > 0 ? keepsMarks(engine, marks) : undefined;
   const { clean_up_tokenization_spaces: cleans } = readTokenizerConfig(
     engine.files,
     engine.call((handle) => handle.describe_tokenizer()),
@@ -86,7 +112,8 @@ export function textOf(engine: TaskEngine): Text {
       return ids.length === 0 && Number.isInteger(bos) ? Int32Array.of(bos as number) : ids; // as in Python
     },
     decode(ids) {
-      return engine.call((handle) => handle.decode(Int32Array.from(ids), true, this.cleans)).text;
+      const own = keeps ? Int32Array.from(ids).filter(keeps) : Int32Array.from(ids);
+      return engine.call((handle) => handle.decode(own, !keeps, this.cleans)).text;
     },
   };
 }
@@ -216,10 +243,10 @@ export async function generateAll(
 }
 
 async function run(engine: TaskEngine, items: readonly Item[], options: Options, context: Context): Promise<Result[]> {
-  const text = textOf(engine);
+  const { formats, marks } = options;
+  const text = textOf(engine, marks);
   const seam = readGenerateOptions(engine, options);
   const prompts = items.map((item) => text.encode(item, options));
-  const { formats } = options;
   let guide: Guide | undefined;
   if (formats) {
     const own = { ...formats, list: items.map(({ index }) => formats.list[index] ?? null) };
@@ -232,7 +259,7 @@ async function run(engine: TaskEngine, items: readonly Item[], options: Options,
       sequences.map(({ tokens, reason, score, cached }) => {
         const read = guide?.read(i, tokens);
         return {
-          generated_text: read?.text ?? newText(text, prompts[i] as Int32Array, tokens),
+          generated_text: read && !marks ? read.text : newText(text, prompts[i] as Int32Array, tokens),
           tokens: Array.from(tokens),
           prompt_tokens: prompts[i]!.length,
           cached_tokens: cached as number,
@@ -269,6 +296,9 @@ function continuedField(prompt: Prompt, wanted: boolean | string | null | undefi
   return field === true ? 'content' : field || undefined;
 }
 
+/** What an assistant's message has beside its content. */
+type Said = Pick<ChatMessage, 'tool_calls' | 'reasoning_content'>;
+
 /** field: of continuedField. */
 function withPrompt(
   prompt: Prompt,
@@ -279,7 +309,9 @@ function withPrompt(
   const result = (text: string | ChatMessage[]) => withFacts({ generated_text: text }, rest);
   if (!full) return result(generated_text);
   if (typeof prompt === 'string') return result(prompt + generated_text);
-  if (field === undefined) return result([...(prompt as ChatMessage[]), { role: 'assistant', content: generated_text }]);
+  const { tool_calls, reasoning_content } = rest;
+  const said: Said = { ...(reasoning_content !== undefined && { reasoning_content }), ...(tool_calls && { tool_calls }) };
+  if (field === undefined) return result([...(prompt as ChatMessage[]), { role: 'assistant', content: generated_text, ...said }]);
   return result(continueChat(prompt, field, generated_text) as ChatMessage[]);
 }
 
@@ -291,31 +323,57 @@ export const textGeneration: Task<Item, Options, Result> = {
     const { prompts, isList } = toPrompts(input);
     const { signal, callback, streamer, stopping_criteria, return_full_text, continue_final_message, response_format, ...rest } =
       given as TextGenerationOptions;
-    const { chat_template, tools, documents, chat_template_kwargs, ...options } = ownCopy(rest);
+    const { tools, tool_choice, parallel_tool_calls, parse_response, delta_callback, ...other } = ownCopy(rest);
+    const { chat_template, documents, chat_template_kwargs, ...options } = other;
     const fields = prompts.map((prompt) => continuedField(prompt, continue_final_message));
     const templates = engine.chatTemplates?.();
     const context = templates === undefined ? undefined : { ...contextOf(engine.files), templates };
+    const begins = prompts.map((prompt, i) => typeof prompt !== 'string' && fields[i] === undefined);
+    const { xml_tools, python_tools } = Object(chat_template_kwargs) as Record<string, unknown>;
+    const wantsCalls = !env.compat && (tools?.length || xml_tools || python_tools);
+    const reads = parse_response ?? Boolean(wantsCalls || delta_callback || (tool_choice && tool_choice !== 'auto'));
+    let plan: ChatPlan | undefined;
+    if ((reads || wantsCalls || tool_choice) && begins.includes(true) && !__WATTN_IN_WORKER__) {
+      const { planChat } = await import('../generation/calls/chat_plan.js');
+      const template = chooseTemplate((context ?? contextOf(engine.files)).templates, chat_template, tools);
+      plan = planChat({ tools, tool_choice, parallel_tool_calls, chat_template_kwargs }, template, engine.files);
+    }
+    const forTemplate = plan ?? { tools, chat_template_kwargs };
     const items = await Promise.all(
       prompts.map(async (prompt, i) => {
         if (typeof prompt === 'string') return { text: prompt, isChat: false, index: i };
         const end = { continue_final_message: fields[i], add_generation_prompt: fields[i] === undefined };
+        const { tools, chat_template_kwargs } = forTemplate;
         const options = { chat_template, tools, documents, chat_template_kwargs, ...end };
-        return { text: await renderChat(engine.files, prompt, options, context), isChat: true, index: i };
+        return { text: await renderChat(engine.files, prompt, options as typeof end, context), isChat: true, index: i };
       }),
     );
     const full = return_full_text ?? true;
-    const read = response_format && !__WATTN_IN_WORKER__ ? await import('../generation/response_format.js') : undefined;
-    const formats = await read?.readFormats(response_format, prompts.length);
+    const begun = items.map(({ text }, i) => (begins[i] ? text : undefined));
+    const readers = reads ? plan?.readers(begun, callback, delta_callback) : undefined;
+    let formats: PlainFormats | undefined;
+    if (!__WATTN_IN_WORKER__) {
+      const constraints = begun.map((text) => (text === undefined ? undefined : plan?.constraint(text)) ?? null);
+      const read = response_format || constraints.some(Boolean) ? await import('../generation/response_format.js') : undefined;
+      if (response_format && constraints.some((each) => each && !each.mayEnd)) {
+        throw new InputError(
+          "generate: expected one of the options 'response_format' and 'tool_choice', which both say what is written, found both",
+        );
+      }
+      formats = await (response_format ? read?.readFormats(response_format, prompts.length) : read?.withModule(constraints));
+    }
     const answers = formats && (await import('../generation/answers.js'));
-    const watch = new TokenWatch('generate', { callback, streamer, stopping_criteria }, signal, prompts.length);
+    const heard = readers ? readers.callback : callback;
+    const watch = new TokenWatch('generate', { callback: heard, streamer, stopping_criteria }, signal, prompts.length);
     return {
       items,
-      options: { ...options, ...(formats && { formats }) } as Options,
+      options: { ...options, ...(formats && { formats }), ...(readers && plan?.marks.length && { marks: plan.marks }) } as Options,
       ...watch.call(),
       finish(results) {
         const lists = watch
           .finished(results, ({ text, ...rest }): Result => [{ generated_text: text, ...rest }])
-          .map((list, i) => (answers ? answers.readAnswers(list, formats.list[i] ?? null, i) : list))
+          .map((list, i) => (answers && formats ? answers.readAnswers(list, formats.list[i] ?? null, i) : list))
+          .map((list, i) => readers?.read(list, i) ?? list)
           .map((list, i) => list.map((one) => withPrompt(prompts[i] as Prompt, full, fields[i], one)));
         return isList ? lists : lists[0];
       },
@@ -325,46 +383,9 @@ export const textGeneration: Task<Item, Options, Result> = {
   run,
 
   extend: (pipe, engine) => ({
-    stream: (prompt: unknown, options?: unknown) => stream(pipe, prompt, options),
+    stream: (prompt: unknown, options?: unknown) => stream<string>(pipe, prompt, options),
+    stream_deltas: (prompt: unknown, options?: unknown) => stream<ChatDelta>(pipe, prompt, options, 'delta_callback'),
     save_prefix: async (...args: unknown[]) => (await import('./prefix_files.js')).savePrefixOf(engine, ...args),
     load_prefix: async (...args: unknown[]) => (await import('./prefix_files.js')).loadPrefixInto(engine, ...args),
   }),
 };
-
-/** Runs a call as an async iterator of pieces; leaving the iterator ends the call. */
-export async function* stream(
-  pipe: (...args: unknown[]) => Promise<unknown>,
-  prompt: unknown,
-  given: unknown,
-): AsyncGenerator<string, void> {
-  const { signal, ...options } = ownCopy(Object(given) as TextGenerationOptions);
-  if (Array.isArray(prompt) && (typeof prompt[0] === 'string' || Array.isArray(prompt[0]))) {
-    throw new InputError('generate.stream: expected one text or one chat, found a list of them');
-  }
-  const scope = new TaskScope(signal ?? undefined);
-  const ready: string[] = [];
-  let wake = () => {};
-  let ended = false;
-  let failure: { error: unknown } | undefined;
-  const callback = (piece: string) => {
-    ready.push(piece);
-    wake();
-  };
-  const whole = pipe(prompt, { ...options, callback, signal: scope.signal })
-    .catch((error) => (failure = { error }))
-    .finally(() => {
-      ended = true;
-      wake();
-    });
-  try {
-    for (;;) {
-      while (ready.length > 0) yield ready.shift() as string;
-      if (failure) throw failure.error;
-      if (ended) return;
-      await new Promise<void>((resolve) => (wake = resolve));
-    }
-  } finally {
-    scope.close();
-    await whole;
-  }
-}

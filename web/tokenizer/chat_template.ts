@@ -89,7 +89,9 @@ export function checkChat(where: string, chat: unknown): asserts chat is Chat {
   if (!Array.isArray(chat) || chat.length === 0) {
     throw new InputError(`${where}: expected a list of messages, found ${describe(chat)}`);
   }
-  const bad = chat.findIndex((message) => typeof message?.role !== 'string' || message.content === undefined);
+  const bad = chat.findIndex(
+    (message) => typeof message?.role !== 'string' || (message.content === undefined && message.tool_calls === undefined),
+  );
   if (bad >= 0) {
     throw new InputError(`${where}: expected messages { role, content }, found ${describe(chat[bad])} at index ${bad}`);
   }

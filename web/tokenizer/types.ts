@@ -480,15 +480,52 @@ export interface ChatMessage {
   role: string;
   /** What was said. */
   content: string;
+  /** The calls that an assistant asks for. */
+  tool_calls?: readonly ToolCall[];
+  /** What a model wrote to itself before it answered. */
+  reasoning_content?: string;
+  /** Of a message of the role `'tool'`: the call that its content is the result of. */
+  tool_call_id?: string;
   [more: string]: unknown;
 }
+
+/** A call of a tool, in OpenAI's form, with the arguments as an object: chat templates write them as JSON themselves. */
+export interface ToolCall {
+  /** Nine letters and digits, or what the model wrote. */
+  id: string;
+  /** Always `'function'`. */
+  type: 'function';
+  /** The name, and the arguments by the names of the parameters. */
+  function: { name: string; arguments: Record<string, any> };
+}
+
+/** What a further part of an answer adds to its message, in OpenAI's form: texts are to be joined, and calls by their `index`. */
+export interface ChatDelta {
+  /** More of the text. */
+  content?: string;
+  /** More of the reasoning. */
+  reasoning_content?: string;
+  /** The first part of a call has `id`, `type` and `name`; all have a part of `arguments`, which is JSON as a text. */
+  tool_calls?: { index: number; id?: string; type?: 'function'; function: { name?: string; arguments: string } }[];
+}
+
+/** Which tools a model may call: as it likes, none, at least one of all, or this one. */
+export type ToolChoice = 'auto' | 'none' | 'required' | { name: string } | { type: 'function'; function: { name: string } } | null;
 
 /** A message as a program may give it, with its text in parts if the template reads them. */
 export interface Message {
   /** As in `ChatMessage`. */
   role: 'user' | 'assistant' | 'system' | (string & {});
-  /** What was said: a text, or parts such as `{ type: 'text', text }`. */
-  content: string | readonly { type: string; [field: string]: any }[];
+  /** What was said: a text, or parts such as `{ type: 'text', text }`. May be left out beside `tool_calls`. */
+  content?: string | readonly { type: string; [field: string]: any }[] | null;
+  /** As in `ChatMessage`. */
+  tool_calls?: readonly ToolCall[];
+  /** As in `ChatMessage`. */
+  reasoning_content?: string;
+  /** As in `ChatMessage`. */
+  tool_call_id?: string;
+  /** As in `ChatMessage`: the name of a tool, or of who speaks. */
+  name?: string;
 }
 
 /** The messages of a chat, the first one first. */
