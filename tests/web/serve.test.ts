@@ -367,11 +367,12 @@ describe('a model that writes', () => {
         { response_format: { type: 'xml' } },
         /option 'response_format': expected an object with type 'json_schema', .*, found 'xml'/,
       ],
-      [{ tools: [{ type: 'function', function: { name: 'a' } }] }, /^tools: not supported here/],
-      [{ tool_choice: 'required' }, /^tool_choice: not supported/],
+      [{ tools: [{ type: 'function', function: {} }] }, /^tools: expected \{ type: 'function'/],
+      [{ tools: 'a' }, /^tools: expected a list/],
+      [{ tool_choice: 'required' }, /option 'tool_choice': expected the option 'tools' beside it/],
       [{ logprobs: true }, /^logprobs: not supported/],
       [{ presence_penalty: 1 }, /^presence_penalty: not supported/],
-      [{ stream: true, tools: [{}] }, /^tools: not supported/],
+      [{ stream: true, tools: [{}] }, /^tools: expected/],
       [{ stream: true, n: 2 }, /^n: expected 1 with stream, found 2/],
       [{ max_tokens: 0 }, /'max_tokens': expected a whole number from 1 on, found 0/],
       [{ temperature: 3 }, /'temperature': expected a number from 0 to 2, found 3/],
@@ -379,25 +380,28 @@ describe('a model that writes', () => {
       [{ messages: 'a' }, /^messages: expected a list of messages, found 'a'/],
       [{ messages: [] }, /^messages: expected a list of messages, found an empty list/],
       [
-        { messages: [{ role: 'tool', content: 'a' }] },
-        /^messages\[0\]\.role: expected one of system, developer, user, assistant, found 'tool'/,
+        { messages: [{ role: 'bot', content: 'a' }] },
+        /^messages\[0\]\.role: expected one of system, developer, user, assistant, tool, found 'bot'/,
       ],
       [{ messages: [{ role: 'user' }] }, /^messages\[0\]\.content: expected text, found undefined/],
       [
         { messages: [{ role: 'user', content: [{ type: 'image_url' }] }] },
         /^messages\[0\]\.content: expected text, found a part of type 'image_url'/,
       ],
-      [{ messages: [{ role: 'assistant', content: 'a', tool_calls: [{}] }] }, /^messages\[0\]\.tool_calls: not supported/],
+      [
+        { messages: [{ role: 'assistant', content: 'a', tool_calls: [{}] }] },
+        /^messages\[0\]\.tool_calls\[0\]: expected \{ id, type/,
+      ],
       [{ messages: [{ role: 'user', content: 'boat '.repeat(5000) }], stream: true }, /tokens/],
       [{ maximum: 1 }, /unknown option 'maximum'/],
     ] as const) {
       const reply = await chat(body);
       expect([reply.status, reply.json?.error.message]).toEqual([400, expect.stringMatching(message)]);
     }
-    expect((await chat({ tools: [{}] })).json.error).toEqual({
-      message: 'tools: not supported here, found [{}]',
+    expect((await chat({ functions: [{}] })).json.error).toEqual({
+      message: 'functions: not supported here, found [{}]',
       type: 'invalid_request_error',
-      param: 'tools',
+      param: 'functions',
       code: 'unsupported_parameter',
     });
     expect((await server.ask('/info')).status).toBe(424);

@@ -7,6 +7,7 @@ import {
   describeModel,
   InputError,
   pipeline,
+  type ChatDelta,
   type ChatMessage,
   type FeatureExtractionPipeline,
   type GeneratedText,
@@ -18,6 +19,7 @@ import {
   type TextClassificationPipeline,
   type TextGenerationOptions,
   type TextGenerationPipeline,
+  type ToolCall,
 } from '../entries/index.js';
 import { Batches, type Answer } from './batches.js';
 
@@ -57,17 +59,19 @@ export type SparseVectors = Batches<string, { prompt_name?: string | undefined }
 export type Pair = string | { text: string; text_pair: string };
 export type Labels = Batches<Pair, { function_to_apply?: 'none' | undefined }, LabelScore[]>;
 
-/** A chat that is continued. onPiece: receives the text as it is made, up to a stop text. */
+/** A chat that is continued. onDelta: receives what is added to the message as it is made, its text up to a stop text. */
 export interface ChatOptions {
   options: TextGenerationOptions;
-  onPiece?: ((piece: string) => void) | undefined;
+  onDelta?: ((delta: ChatDelta) => void) | undefined;
 }
 export interface Continued {
   text: string;
   tokens: number;
   prompt_tokens: number;
   cached_tokens: number;
-  finish_reason: 'stop' | 'length';
+  finish_reason: 'stop' | 'length' | 'tool_calls';
+  tool_calls?: ToolCall[] | undefined;
+  reasoning_content?: string | undefined;
 }
 export type Chats = Batches<ChatMessage[], ChatOptions, Continued[]>;
 
@@ -144,22 +148,33 @@ const runChats =
   (pipe: TextGenerationPipeline) =>
   async (
     [chat]: readonly ChatMessage[][],
-    { options, onPiece }: ChatOptions,
+    { options, onDelta }: ChatOptions,
     signal: AbortSignal,
   ): Promise<Answer<Continued[]>[]> => {
     const stops = (options.stop_strings ?? []) as readonly string[];
-    const pieces = onPiece && untilStop(stops, onPiece);
-    const callback = pieces && ((piece: string) => pieces.push(piece));
-    const all = set({ ...options, callback, signal, return_full_text: false });
+    const pieces = onDelta && untilStop(stops, (content) => onDelta({ content }));
+    const delta_callback =
+      pieces &&
+      (({ content, ...delta }: ChatDelta) => {
+        if (delta.reasoning_content !== undefined || delta.tool_calls) onDelta(delta);
+        if (content !== undefined) pieces.push(content);
+      });
+    const all = set({ ...options, delta_callback, signal, return_full_text: false });
     const made = await (pipe(chat as ChatMessage[], all as never) as Promise<GeneratedText[]>).catch(readBeginning);
     pieces?.end();
-    const result = made.map(({ generated_text, tokens, prompt_tokens, cached_tokens = 0, finish_reason }) => ({
-      text: generated_text.slice(0, endOf(generated_text, stops)),
-      tokens: tokens.length,
-      prompt_tokens,
-      cached_tokens,
-      finish_reason: finish_reason === 'length' ? ('length' as const) : ('stop' as const),
-    }));
+    const result = made.map((one) => {
+      const { generated_text, tokens, prompt_tokens, cached_tokens = 0, finish_reason, tool_calls, reasoning_content } = one;
+      const stopped = tool_calls ? ('tool_calls' as const) : ('stop' as const);
+      return {
+        text: generated_text.slice(0, endOf(generated_text, stops)),
+        tokens: tokens.length,
+        prompt_tokens,
+        cached_tokens,
+        finish_reason: finish_reason === 'length' ? ('length' as const) : stopped,
+        tool_calls,
+        reasoning_content,
+      };
+    });
     return [{ result, tokens: result.reduce((sum, { tokens }) => sum + tokens, 0), truncated: false }];
   };
 

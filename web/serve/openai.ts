@@ -1,14 +1,13 @@
 // OpenAI's routes: embeddings, chat completions, models.
 import { randomUUID } from 'node:crypto';
-import { describe } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
-import type { ChatMessage, ResponseFormat, TextGenerationOptions } from '../entries/index.js';
+import type { ChatDelta, ToolCall } from '../entries/index.js';
+import { generateOptions, kChat, readChat, readMessages } from './chat_request.js';
 import { HttpError, wrongRequest } from './http_error.js';
 import type { Continued } from './models.js';
 import { checkWhole, jsonOf, readBody, readInputs, servedAs, tokensOf, type Route, type RouteSettings } from './routes.js';
 
 const kEmbeddings = '/v1/embeddings';
-const kChat = '/v1/chat/completions';
 
 const wrong = (message: string, param: string, code?: string) => wrongRequest('openai', message, param, code);
 
@@ -59,146 +58,19 @@ const embeddings = (settings: RouteSettings): Route['run'] =>
     return `{"object":"list","data":[${data.join(',')}],"model":${JSON.stringify(name)},"usage":${usage}}`;
   };
 
-interface ChatBody {
-  messages: unknown;
-  model?: string;
-  stream?: boolean;
-  stream_options?: { include_usage?: boolean };
-  max_tokens?: number;
-  max_completion_tokens?: number;
-  stop?: unknown;
-  temperature?: number;
-  top_p?: number;
-  top_k?: number;
-  seed?: number;
-  n?: number;
-  repetition_penalty?: number;
-  response_format?: ResponseFormat | null;
-  chat_template_kwargs?: Record<string, unknown>;
-}
-
-const kChatRules: Rules = {
-  messages: 'any',
-  model: 'string',
-  stream: 'boolean',
-  stream_options: 'any',
-  max_tokens: 'count',
-  max_completion_tokens: 'count',
-  stop: 'any',
-  temperature: '[0,2]',
-  top_p: '(0,1]',
-  top_k: 'count',
-  seed: 'index',
-  n: 'count',
-  repetition_penalty: 'number',
-  response_format: 'any',
-  chat_template_kwargs: 'any',
-};
-
-/** These say who asks and how it is billed, and change no answer. */
-const kAboutCaller = [
-  'user',
-  'metadata',
-  'store',
-  'service_tier',
-  'safety_identifier',
-  'prompt_cache_key',
-  'prompt_cache_retention',
-];
-
-const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
-
-/** What wattn does not do: the values that ask for nothing of it. */
-const kRefused: Record<string, (value: any) => boolean> = {
-  tools: isEmpty,
-  tool_choice: (value) => value === 'none' || value === 'auto',
-  functions: isEmpty,
-  function_call: (value) => value === 'none' || value === 'auto',
-  parallel_tool_calls: () => true, // there are no calls
-  logit_bias: (value) => Object.keys(Object(value)).length === 0,
-  logprobs: (value) => value === false,
-  top_logprobs: (value) => value === 0,
-  frequency_penalty: (value) => value === 0,
-  presence_penalty: (value) => value === 0,
-  modalities: (value) => Array.isArray(value) && value.every((each) => each === 'text'),
-  audio: () => false,
-  prediction: () => false,
-  reasoning_effort: () => false,
-  verbosity: () => false,
-  web_search_options: () => false,
-};
-
-function readChat(body: unknown): ChatBody {
-  const own: Record<string, unknown> = { ...Object(body) };
-  for (const [name, asksNothing] of Object.entries(kRefused)) {
-    const value = own[name];
-    if (value !== undefined && value !== null && !asksNothing(value))
-      throw wrong(`${name}: not supported here, found ${JSON.stringify(value).slice(0, 80)}`, name, 'unsupported_parameter');
-    delete own[name];
-  }
-  for (const name of kAboutCaller) delete own[name];
-  return readBody<ChatBody>('openai', kChat, Array.isArray(body) || typeof body !== 'object' ? body : own, kChatRules);
-}
-
-const kRoles = ['system', 'developer', 'user', 'assistant'];
-
-/** Messages of texts. Members that are null are those of an answer that is sent back. */
-function readMessages(messages: unknown): ChatMessage[] {
-  if (!Array.isArray(messages) || messages.length === 0)
-    throw wrong(`messages: expected a list of messages, found ${isEmpty(messages) ? 'an empty list' : describe(messages)}`, 'messages'); // prettier-ignore
-  return messages.map((message, i) => {
-    const where = `messages[${i}]`;
-    const { role, content, name: _name, ...others } = Object(message) as Record<string, unknown>;
-    const other = Object.entries(others).find(([, value]) => value !== null && value !== undefined && !isEmpty(value));
-    if (other) throw wrong(`${where}.${other[0]}: not supported here`, 'messages', 'unsupported_parameter');
-    if (typeof role !== 'string' || !kRoles.includes(role))
-      throw wrong(`${where}.role: expected one of ${kRoles.join(', ')}, found ${describe(role)}`, 'messages');
-    const parts: unknown[] = Array.isArray(content) ? content : [{ type: 'text', text: content }];
-    const texts = parts.map((part) => {
-      const { type, text } = Object(part) as { type?: unknown; text?: unknown };
-      if (type === 'text' && typeof text === 'string') return text;
-      const found = type === 'text' ? describe(text) : `a part of type ${describe(type)}`;
-      throw wrong(`${where}.content: expected text, found ${found}`, 'messages');
-    });
-    return { role: role === 'developer' ? 'system' : role, content: texts.join('') };
-  });
-}
-
-function readStops(stop: unknown): string[] {
-  const stops: unknown[] = Array.isArray(stop) ? stop : stop === undefined ? [] : [stop];
-  if (stops.every((each) => typeof each === 'string' && each !== '')) return stops as string[];
-  throw wrong(`stop: expected a text or a list of texts, found ${describe(stop)}`, 'stop');
-}
-
-/** Only what the request sets: the rest is the model's own. */
-function generateOptions(given: ChatBody): TextGenerationOptions {
-  const { temperature, top_p, top_k, seed, n, repetition_penalty, chat_template_kwargs } = given;
-  const stops = readStops(given.stop);
-  const max_new_tokens = given.max_completion_tokens ?? given.max_tokens;
-  const samples = temperature === undefined ? (top_p ?? top_k ?? seed) !== undefined || undefined : temperature > 0;
-  const all = {
-    max_new_tokens,
-    stop_strings: stops.length > 0 ? stops : undefined,
-    do_sample: samples,
-    temperature: temperature || undefined,
-    top_p,
-    top_k,
-    seed,
-    num_return_sequences: n === 1 ? undefined : n,
-    repetition_penalty,
-    response_format: given.response_format ?? undefined,
-    chat_template_kwargs,
-    continue_final_message: false,
-  };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-}
-
 function usageOf(made: readonly Continued[]) {
   const { prompt_tokens = 0, cached_tokens = 0 } = made[0] ?? {};
   const completion_tokens = made.reduce((sum, { tokens }) => sum + tokens, 0);
   const total_tokens = prompt_tokens + completion_tokens;
   return { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details: { cached_tokens } };
 }
+
+/** A call as OpenAI has it: with its arguments as JSON. */
+const asJson = ({ id, type, function: own }: ToolCall) => ({
+  id,
+  type,
+  function: { name: own.name, arguments: JSON.stringify(own.arguments) },
+});
 
 const chat = (settings: RouteSettings): Route['run'] =>
   async function (body, signal) {
@@ -214,15 +86,21 @@ const chat = (settings: RouteSettings): Route['run'] =>
       model: name,
       system_fingerprint: info.build_id,
     });
-    const ask = async (onPiece?: (piece: string) => void) => {
-      const [answer] = await batches.ask([messages], { options, onPiece }, signal, true);
+    const ask = async (onDelta?: (delta: ChatDelta) => void) => {
+      const [answer] = await batches.ask([messages], { options, onDelta }, signal, true);
       return answer?.result as Continued[];
     };
     if (!given.stream) {
       const made = await ask();
-      const choices = made.map(({ text, finish_reason }, index) => ({
+      const choices = made.map(({ text, finish_reason, tool_calls, reasoning_content }, index) => ({
         index,
-        message: { role: 'assistant', content: text, refusal: null },
+        message: {
+          role: 'assistant',
+          content: tool_calls && text === '' ? null : text,
+          ...(reasoning_content !== undefined && { reasoning_content }),
+          ...(tool_calls && { tool_calls: tool_calls.map(asJson) }),
+          refusal: null,
+        },
         logprobs: null,
         finish_reason,
       }));
@@ -241,9 +119,9 @@ const chat = (settings: RouteSettings): Route['run'] =>
           if (!hasBegun) sendChunk(choice({ role: 'assistant', content: '' }));
           hasBegun = true;
         };
-        const made = await ask((piece) => {
+        const made = await ask((delta) => {
           begin();
-          if (piece !== '') sendChunk(choice({ content: piece }));
+          sendChunk(choice(delta));
         });
         begin();
         sendChunk(choice({}, made[0]?.finish_reason));
