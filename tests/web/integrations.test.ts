@@ -180,7 +180,7 @@ describe('wattn/ai-sdk', () => {
     const { stream } = await wattn(generate).doStream({ prompt, providerOptions: { wattn: { max_new_tokens: 0 } } });
     const parts = [];
     for await (const part of stream) parts.push(part);
-    expect(parts.map(({ type }) => type)).toEqual(['stream-start', 'text-start', 'error', 'finish']);
+    expect(parts.map(({ type }) => type)).toEqual(['stream-start', 'error', 'finish']);
     expect(parts.at(-1)).toMatchObject({ finishReason: { unified: 'error' }, usage: { outputTokens: { total: undefined } } });
   });
 
@@ -191,7 +191,7 @@ describe('wattn/ai-sdk', () => {
       presencePenalty: 1,
       frequencyPenalty: 0,
       reasoning: 'high',
-      tools: [{ type: 'function', name: 'now', inputSchema: {} }],
+      tools: [{ type: 'provider', id: 'a.now', name: 'now', args: {} }],
     });
     expect(content).toEqual([{ type: 'text', text: expect.any(String) }]);
     const features = warnings.map((warning) => warning.type === 'unsupported' && warning.feature);
