@@ -300,6 +300,7 @@ async function bundle(memoryFlags) {
         ...define,
       },
       inject: [join(root, 'web/host/shared_array_buffer.ts'), ...inject],
+      external: ['@langchain/core/*'], // of wattn/langchain's chat model, for programs that have it
       plugins: [
         keepByteOrderMarks,
         ...(inWorker || 'thread' in entries ? [] : [sharedErrors]),

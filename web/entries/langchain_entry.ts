@@ -1,5 +1,5 @@
 /**
- * wattn in LangChain: embeddings, and documents cut into chunks by tokens.
+ * wattn in LangChain: embeddings, documents cut into chunks by tokens, and a chat model.
  *
  * @module
  */
@@ -10,7 +10,11 @@ import type { EmbedOptions } from '../engine/types.js';
 import type { ModelSpecifier } from '../source/types.js';
 import type { FeatureExtractionPipeline } from '../tasks/embed_types.js';
 import type { ChunkOptions, Tokenizer } from '../tokenizer/types.js';
+import type { TextGenerationOptions } from '../generation/generation_types.js';
 import { given, once, rowsOf, type Given, type Load } from './given_model.js';
+import type { ChatWattn, ChatWattnCallOptions } from './langchain_chat.js';
+
+export type { ChatWattn, ChatWattnCallOptions };
 
 /** Fields of `WattnEmbeddings`. */
 export interface WattnEmbeddingsFields {
@@ -125,4 +129,28 @@ export class WattnTextSplitter {
   transformDocuments(documents: WattnDocument[]): Promise<WattnDocument[]> {
     return this.splitDocuments(documents);
   }
+}
+
+/** Fields of `chatModel`. */
+export interface ChatWattnFields {
+  /** A pipeline of `'text-generation'`, or the model to load at the first call. */
+  model: Given<'text-generation'>;
+  /** Options of each call of the pipeline. Default: none. */
+  options?: TextGenerationOptions | undefined;
+}
+
+/**
+ * A chat model of LangChain, with `bindTools`, `withStructuredOutput` and streams. It extends `BaseChatModel` of `@langchain/core`, which is loaded here.
+ * An `InputError` for a pipeline of another task or an unknown field.
+ *
+ * @example
+ * const model = await chatModel({ model: 'HuggingFaceTB/SmolLM2-135M-Instruct', options: { max_new_tokens: 60 } });
+ * const answer = await model.invoke('Why is the sky blue?');
+ */
+export async function chatModel(fields: ChatWattnFields): Promise<ChatWattn> {
+  fields = readOptions('chatModel', fields, ['model', 'options']);
+  if (fields.model === undefined) throw new InputError("chatModel: expected the field 'model', found none");
+  const load = given('chatModel', 'text-generation', fields.model);
+  const { ChatWattn } = await import('./langchain_chat.js');
+  return new ChatWattn(load, fields.options ?? {});
 }
