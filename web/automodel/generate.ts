@@ -8,6 +8,7 @@ import { toInputs } from '../engine/model_inputs.js';
 import type { ModelInputs } from '../engine/types.js';
 import type { SeamSequence } from '../host/seam.js';
 import { readJson } from '../source/model_files.js';
+import { StructuredOutputProcessor } from '../generation/structured_output.js';
 import { DynamicCache } from '../generation/dynamic_cache.js';
 import { idsOf } from '../tasks/forward.js';
 import { kGenerateRules, readGenerateOptions } from '../generation/generation_config.js';
@@ -23,6 +24,8 @@ const kRules: Rules = {
   bos_token_id: 'index',
   past_key_values: 'any',
   return_dict_in_generate: 'boolean',
+  response_format: 'any',
+  logits_processor: 'any',
   use_cache: 'boolean',
   adapter: 'any',
   signal: 'signal',
@@ -30,7 +33,6 @@ const kRules: Rules = {
 
 /** What transformers.js takes and wattn has not, and what to do instead. */
 const kMissing: Record<string, string> = {
-  logits_processor: 'the options of generate choose tokens: repetition_penalty, bad_words_ids, ..',
   output_scores: 'call the model for its logits',
   output_logits: 'call the model for its logits',
   output_attentions: 'call the model with the ids that generate returns',
@@ -41,6 +43,18 @@ const kMissing: Record<string, string> = {
   guidance_scale: 'it needs two passes for each token',
   begin_suppress_tokens: 'no option replaces it',
 };
+
+/** The format of processors as transformers.js has them; functions of its own would need the logits, which stay in WebAssembly. */
+function formatOf(processors: unknown, response_format: unknown): unknown {
+  if (processors === undefined || processors === null) return response_format;
+  const list: unknown[] = Symbol.iterator in Object(processors) ? [...(processors as Iterable<unknown>)] : [processors];
+  const formats = list.map((each) => (each instanceof StructuredOutputProcessor ? each.format : undefined));
+  if (list.length === 0) return response_format;
+  if (formats.length === 1 && formats[0] && !response_format) return formats[0];
+  throw new UnsupportedError(
+    "generate: option 'logits_processor' is not supported: the options of generate choose tokens (repetition_penalty, bad_words_ids, ..); one StructuredOutputProcessor is taken, with no response_format beside it",
+  );
+}
 
 /** `generate`, once more in wattn's words where it refuses options that are written out of habit. */
 export const generateFamiliar = (engine: AnyEngine, given: ModelGenerateOptions): Promise<Tensor | GeneratedIds> =>
@@ -68,7 +82,14 @@ async function generate(engine: AnyEngine, given: ModelGenerateOptions): Promise
   }
   all = readOptions('generate', all, kRules);
   const { streamer, stopping_criteria, signal, past_key_values: past, use_cache: _use, return_dict_in_generate, ...choice } = all;
-  const { pad_token_id, bos_token_id: _bos, adapter, ...options } = choice as ModelGenerateOptions & { bos_token_id?: number };
+  const {
+    pad_token_id,
+    bos_token_id: _bos,
+    adapter,
+    response_format,
+    logits_processor,
+    ...options
+  } = choice as ModelGenerateOptions & { bos_token_id?: number };
   if (past != null && !(past instanceof DynamicCache)) {
     const expected = 'what generate() returned as past_key_values';
     throw new InputError(`generate: option 'past_key_values': expected ${expected}, found ${describe(past)}`);
@@ -83,7 +104,9 @@ async function generate(engine: AnyEngine, given: ModelGenerateOptions): Promise
   const items = Array.from({ length: rows }, (_, row) => idsOf(read, row));
   const hold = return_dict_in_generate && !reads ? lastHold + 1 : undefined;
   if (hold !== undefined) lastHold += rows;
-  const request = { ...options, reads, hold, adapter: adapter ?? engine.adapters?.active };
+  const format = formatOf(logits_processor, response_format);
+  const formats = format ? await (await import('../generation/response_format.js')).readFormats(format, rows) : undefined;
+  const request = { ...options, ...(formats && { formats }), reads, hold, adapter: adapter ?? engine.adapters?.active };
   const run = engine.run('generate', items, request, call.signal, call.onPiece) as Promise<SeamSequence[][]>;
   const made = await (call.stopped ? run.catch(call.stopped) : run);
   const results = watch.finished(made, ({ tokens }): SeamSequence[] => [

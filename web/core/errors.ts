@@ -188,10 +188,12 @@ export class IncompleteError extends WattnError {
   readonly prompt_tokens: number;
   /** The index of the prompt. */
   readonly prompt: number;
+  /** Of a call with a list of prompts: for each, its results, or its own error. */
+  readonly results?: readonly unknown[];
 
   constructor(
     message: string,
-    written: { text: string; tokens: number[]; prompt_tokens: number; prompt: number },
+    written: { text: string; tokens: number[]; prompt_tokens: number; prompt: number; results?: readonly unknown[] },
     options?: { cause?: unknown },
   ) {
     super(message, options);
@@ -199,6 +201,7 @@ export class IncompleteError extends WattnError {
     this.tokens = written.tokens;
     this.prompt_tokens = written.prompt_tokens;
     this.prompt = written.prompt;
+    if (written.results) this.results = written.results;
   }
 
   static {

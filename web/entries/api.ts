@@ -57,6 +57,7 @@ export {
   ZeroShotClassificationPipeline,
 } from '../automodel/familiar.js';
 export { GenerationConfig, LogLevel } from '../generation/generation_settings.js';
+export { StructuredOutputProcessor } from '../generation/structured_output.js';
 export { DynamicCache } from '../generation/dynamic_cache.js';
 export { BaseStreamer, TextStreamer, type StreamedTokenizer, type TextStreamerOptions } from '../generation/streamers.js';
 export {

@@ -1,7 +1,7 @@
 // What constrained texts are for the caller: JSON, or an error that has what there is.
 import { IncompleteError } from '../core/errors.js';
 import type { GeneratedText } from './generation_types.js';
-import type { PlainFormat } from './response_format.js';
+import type { PlainFormat, PlainFormats } from './response_format.js';
 
 /**
  * The results of a prompt, with `parsed` where they are JSON. Beams that only filled up their number are left out.
@@ -25,6 +25,34 @@ export function readAnswers(
     out.push(format?.isJson && answer !== undefined && one.finish_reason !== 'stop' ? { ...one, parsed: JSON.parse(answer) } : one);
   }
   return out;
+}
+
+/**
+ * The results of all prompts. made: what the caller gets of those of one.
+ *
+ * @throws IncompleteError for texts that the length ended; of several prompts it has the results of the others.
+ */
+export function readAll<Made>(
+  lists: readonly (readonly (GeneratedText & { answer?: string; isCut?: boolean })[])[],
+  { list: formats }: PlainFormats,
+  made: (list: GeneratedText[], prompt: number) => Made,
+): Made[] {
+  const failed: IncompleteError[] = [];
+  const results = lists.map((list, i) => {
+    try {
+      return made(readAnswers(list, formats[i] ?? null, i), i);
+    } catch (error) {
+      if (!(error instanceof IncompleteError)) throw error;
+      failed.push(error);
+      return error;
+    }
+  });
+  const [first] = failed;
+  if (!first) return results as Made[];
+  if (lists.length === 1) throw first;
+  const { text, tokens, prompt_tokens, prompt, message } = first;
+  const counted = failed.length === 1 ? message : `${message} (and ${failed.length - 1} more of ${lists.length} prompts)`;
+  throw new IncompleteError(counted, { text, tokens, prompt_tokens, prompt, results });
 }
 
 /** The beginning of a text that its length ended, as a result, for protocols that have a reason for it. Other errors are thrown on. */

@@ -101,6 +101,10 @@ export interface ModelGenerateOptions extends GenerateOptions, WatchOptions, Omi
   past_key_values?: DynamicCache | null;
   /** Ids that are never chosen: `bad_words_ids` of one id each. */
   suppress_tokens?: readonly number[] | null;
+  /** What the new text of each row must be, as in the pipeline; one that the length ends is left as it is. */
+  response_format?: ResponseFormat | readonly (ResponseFormat | null)[] | null;
+  /** A `StructuredOutputProcessor`, or a list of one: its format is taken as `response_format`. */
+  logits_processor?: unknown;
   /** `true`: the result is `{ sequences, past_key_values }`. Default `false`: the sequences. */
   return_dict_in_generate?: boolean;
   /** Ends the call with an `AbortError`, between two tokens. */
@@ -193,6 +197,14 @@ export interface TextGenerationPipeline extends LoadedPipeline {
    * takes about a twentieth of the time of computing it. Returns how many tokens are kept. A `ModelFormatError` for a file that is damaged, or of another model, data type or adapter.
    */
   load_prefix(bytes: Uint8Array, options?: Pick<PrefixOptions, 'adapter' | 'signal'>): Promise<{ tokens: number }>;
+  /**
+   * Streams the value of a `response_format` of JSON as far as it is written, each time that it changes: numbers and words once they are whole, texts as
+   * they grow. The last value is whole, and satisfies the schema.
+   */
+  stream_objects(
+    prompt: string | Chat,
+    options: Omit<TextGenerationOptions, 'return_full_text' | 'callback'> & { response_format: ResponseFormat },
+  ): AsyncGenerator<any, void>;
   /** Streams what is added to a chat's message: text, reasoning and calls of tools, also while they are written. */
   stream_deltas(
     chat: Chat,
@@ -205,6 +217,8 @@ export interface TextGenerationPipeline extends LoadedPipeline {
 export interface Text2TextOptions extends GenerateOptions, WatchOptions {
   /** A text that is too long: `'truncate'` (default; see `truncated` in the result) or `'error'` (an `InputError`). */
   on_overflow?: 'truncate' | 'error';
+  /** As in text generation: what the new text must be. Not for translation. */
+  response_format?: ResponseFormat | readonly (ResponseFormat | null)[];
   /** Called with the new text of each step and the index of its source. Needs `num_return_sequences` 1 and `num_beams` 1. */
   callback?: (piece: string, text: number) => void;
   /** Ends the call with an `AbortError`, between two tokens. */
@@ -226,6 +240,8 @@ export interface TranslationOptions extends Text2TextOptions {
 
 /** A generated text, under `Key`. */
 export type Text2Text<Key extends string> = { [name in Key]: string } & {
+  /** With a `response_format` of JSON: the text as a value. */
+  parsed?: unknown;
   /** The new tokens, including the one that ended the text. */
   tokens: number[];
   finish_reason: 'eos' | 'stop' | 'length';

@@ -42,3 +42,29 @@ export async function* stream<Told>(
     await whole;
   }
 }
+
+/** The value of a call with a `response_format` of JSON as far as it is written, each time that it changes; the last one is whole. */
+export async function* streamObjects(
+  pipe: (...args: unknown[]) => Promise<unknown>,
+  prompt: unknown,
+  given: unknown,
+): AsyncGenerator<unknown, void> {
+  const { partialJson } = await import('./partial_json.js');
+  const { type, after = '' } = Object(Object(given).response_format) as { type?: string; after?: string };
+  if (type !== 'json_schema' && type !== 'json_object') {
+    throw new InputError("generate.stream_objects: expected the option 'response_format' with type 'json_schema' or 'json_object'");
+  }
+  let results: unknown;
+  const kept = async (...args: unknown[]) => (results = await pipe(...args));
+  let text = '';
+  let last: string | undefined;
+  const isNew = (value: unknown) => value !== undefined && last !== (last = JSON.stringify(value));
+  for await (const piece of stream<string>(kept, prompt, given)) {
+    text += piece;
+    const begin = text.indexOf(after);
+    const value = begin < 0 ? undefined : partialJson(text.slice(begin + after.length));
+    if (isNew(value)) yield value;
+  }
+  const [{ parsed }] = results as [{ parsed?: unknown }];
+  if (isNew(parsed)) yield parsed;
+}

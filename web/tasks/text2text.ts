@@ -3,7 +3,7 @@
 import { withFacts } from '../core/facts.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import { kGenerateRules, readGenerateOptions } from '../generation/generation_config.js';
-import type { GenerateOptions, Text2Text, TranslationOptions } from '../generation/generation_types.js';
+import type { GeneratedText, GenerateOptions, Text2Text, TranslationOptions } from '../generation/generation_types.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import { readTexts } from '../core/texts.js';
 import { readFields } from '../source/model_files.js';
@@ -11,7 +11,8 @@ import { readConfig } from '../engine/labels.js';
 import { tokenOf } from '../tokenizer/config.js';
 import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
 import { stream } from '../generation/stream.js';
-import { generateAll, textOf } from './text_generation.js';
+import { generateAll, guideOf, kFiller, textOf } from './text_generation.js';
+import type { PlainFormats } from '../generation/response_format.js';
 import { kWatchRules, TokenWatch } from '../generation/token_watch.js';
 import type { Facts } from './predict.js';
 
@@ -22,6 +23,9 @@ const kRules: Rules = {
   ...kWatchRules,
   signal: 'signal',
 };
+/** Set by tools/bundle.mjs: whether this is a worker's script, which has no caller's side. */
+declare const __WATTN_IN_WORKER__: boolean;
+
 const kLanguages: Rules = { src_lang: 'string', tgt_lang: 'string' };
 
 interface Options extends GenerateOptions {
@@ -29,10 +33,11 @@ interface Options extends GenerateOptions {
   /** The task's entry in config.json's task_specific_params. */
   ofTask: Record<string, unknown>;
   languages?: Languages;
+  formats?: PlainFormats | undefined;
 }
 
 interface Result extends Facts {
-  made: { text: string; tokens: number[]; finish_reason: 'eos' | 'stop' | 'length' }[];
+  made: { text: string; tokens: number[]; finish_reason: 'eos' | 'stop' | 'length'; answer?: string; isCut?: boolean }[];
 }
 
 type Params = Record<string, Record<string, unknown> | undefined>;
@@ -117,7 +122,7 @@ function withLanguage(engine: TaskEngine, ids: Int32Array, { src_lang, isFirst }
 }
 
 async function run(engine: TaskEngine, items: readonly string[], options: Options, context: Context): Promise<Result[]> {
-  const { ofTask, languages, on_overflow: _overflow, ...given } = options;
+  const { ofTask, languages, on_overflow: _overflow, formats, ...given } = options;
   const { prefix: _prefix, ...ofModel } = ofTask;
   const first = languages && { forced_bos_token_id: languageId(engine, 'tgt_lang', languages.tgt_lang) };
   const rest = { ...ofModel, ...first };
@@ -126,25 +131,35 @@ async function run(engine: TaskEngine, items: readonly string[], options: Option
   const sources = items.map((item, i) => encode(engine, item, options, context.first + i));
   const ids = sources.map((source) => source.ids);
   const before = ids.map(() => new Int32Array(0));
-  const results = await generateAll(engine, text, ids, seam, context, before);
-  return results.map((sequences, i) => ({
-    truncated: sources[i]!.truncated,
-    unknown: sources[i]!.unknown,
-    made: sequences.map(({ tokens, reason }) => ({
-      text: text.decode(tokens),
-      tokens: Array.from(tokens),
-      finish_reason: reason,
-    })),
-  }));
+  const guide = await guideOf(engine, formats, items.length, context, seam, true);
+  try {
+    const results = await generateAll(engine, text, ids, seam, context, before, guide);
+    return results.map((sequences, i) => ({
+      truncated: sources[i]!.truncated,
+      unknown: sources[i]!.unknown,
+      made: sequences.map(({ tokens, reason, score }) => {
+        const read = guide?.read(i, tokens);
+        return {
+          text: read?.text.trimStart() ?? text.decode(tokens),
+          tokens: Array.from(tokens),
+          finish_reason: reason,
+          ...(read && { answer: read.answer, isCut: reason !== 'stop' && (!read.isWhole || score < kFiller) }),
+        };
+      }),
+    }));
+  } finally {
+    guide?.end();
+  }
 }
 
 function makeTask<Key extends string>(name: string, key: Key, more: Rules = {}): Task<string, Options, Result> {
   return {
     head: 'seq2seq_lm',
-    prepare([texts, given], engine): Call<string, Options, Result> {
+    async prepare([texts, given], engine): Promise<Call<string, Options, Result>> {
       const list = readTexts(name, texts);
-      given = readOptions(name, given, { ...kRules, ...more });
-      const { signal, callback, streamer, stopping_criteria, src_lang, tgt_lang, ...options } = (given ?? {}) as TranslationOptions;
+      given = readOptions(name, given, { ...kRules, ...(more === kLanguages ? more : { response_format: 'any' }) });
+      const { signal, callback, streamer, stopping_criteria, src_lang, tgt_lang, response_format, ...options } = (given ??
+        {}) as TranslationOptions;
       const config = readConfig(engine as TaskEngine);
       const pair = { ...(src_lang && { src_lang }), ...(tgt_lang && { tgt_lang }) };
       const params = (config.task_specific_params ?? {}) as Params;
@@ -153,25 +168,37 @@ function makeTask<Key extends string>(name: string, key: Key, more: Rules = {}):
       const ofTask = languages ? (params[name] ?? {}) : paramsOf(name, params, pair);
       const prefix = ofTask.prefix ?? config.prefix ?? '';
       if (typeof prefix !== 'string') throw new InputError(`config.json: prefix: expected a string, found ${describe(prefix)}`);
+      const read = response_format && !__WATTN_IN_WORKER__ ? await import('../generation/response_format.js') : undefined;
+      const formats = await read?.readFormats(response_format, list.length);
+      const answers = formats && (await import('../generation/answers.js'));
       const watch = new TokenWatch(name, { callback, streamer, stopping_criteria }, signal, list.length);
       return {
         items: list.map((text) => prefix + text),
-        options: { ...options, ofTask, ...(languages && { languages }) },
+        options: { ...options, ofTask, ...(languages && { languages }), ...(formats && { formats }) },
         ...watch.call(),
-        finish: (results) =>
-          watch
-            .finished(results, ({ prompt_tokens: _, ...made }, own): Result => ({
-              truncated: false,
-              unknown: 0,
-              ...own,
-              made: [made],
-            }))
-            .flatMap(({ truncated, unknown, made }) => {
-              const facts = { ...(truncated && { truncated }), ...(unknown > 0 && { unknown }) };
-              return made.map(
-                ({ text, ...rest }) => withFacts({ [key]: text }, { ...rest, ...facts }) as unknown as Text2Text<Key>,
-              );
-            }),
+        finish(results) {
+          const all = watch.finished(results, ({ prompt_tokens: _, ...made }, own): Result => ({
+            truncated: false,
+            unknown: 0,
+            ...own,
+            made: [made],
+          }));
+          const shaped = (list: readonly Result['made'][number][], i: number) => {
+            const { truncated, unknown } = all[i] as Result;
+            const facts = { ...(truncated && { truncated }), ...(unknown > 0 && { unknown }) };
+            return list.map(({ text, ...rest }) => withFacts({ [key]: text }, { ...rest, ...facts }) as unknown as Text2Text<Key>);
+          };
+          if (!answers || !formats) return all.flatMap(({ made }, i) => shaped(made, i));
+          const lists = all.map(({ made }) =>
+            made.map(({ text, ...rest }) => ({ generated_text: text, prompt_tokens: 0, ...rest })),
+          );
+          const named = (list: GeneratedText[], i: number) =>
+            shaped(
+              list.map(({ generated_text: text, prompt_tokens: _, ...rest }) => ({ text, ...rest })),
+              i,
+            );
+          return answers.readAll(lists, formats, named).flat();
+        },
       };
     },
     run,

@@ -14,7 +14,7 @@ import { jobPace, runJob } from '../engine/job.js';
 import { alone } from '../engine/task.js';
 import type { SeamGenerateOptions, SeamPrefixes, SeamSequence } from '../host/seam.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
-import { stream } from '../generation/stream.js';
+import { stream, streamObjects } from '../generation/stream.js';
 import { kWatchRules, TokenWatch } from '../generation/token_watch.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { readTokenizerConfig } from '../tokenizer/config.js';
@@ -45,8 +45,6 @@ interface Item {
   text: string;
   /** Whether it is a chat, whose template adds special tokens. */
   isChat: boolean;
-  /** Its place in the call, which may be divided. */
-  index: number;
 }
 
 interface Options extends GenerateOptions {
@@ -70,14 +68,14 @@ interface Read {
 /** Sequences per run: enough to share each pass over the weights, few enough for their caches to fit. */
 const kSequences = 8;
 /** The score of a beam that only fills up their number: less than any text's. */
-const kFiller = -1e5;
+export const kFiller = -1e5;
 /** Tokens of the prompt that are decoded with the new text, as its context. */
 const kContext = 32;
 /** Of `decode_pieces`: special tokens have no text. */
 const kSkipSpecial = 1;
 
 export interface Text {
-  encode(item: Omit<Item, 'index'>, options: Options): Int32Array;
+  encode(item: Item, options: Options): Int32Array;
   decode(ids: readonly number[] | Int32Array): string;
   cleans: boolean;
 }
@@ -242,17 +240,27 @@ export async function generateAll(
   return out;
 }
 
+/** The constraints of some items of a call, one for each. */
+export async function guideOf(
+  engine: TaskEngine,
+  formats: PlainFormats | undefined,
+  count: number,
+  { first }: Pick<Context, 'first'>,
+  seam: SeamGenerateOptions,
+  leadingSpace: boolean,
+): Promise<Guide | undefined> {
+  if (!formats) return undefined;
+  const own = { ...formats, list: Array.from({ length: count }, (_, i) => formats.list[first + i] ?? null) };
+  return (await import('../generation/guide.js')).Guide.make(engine, own, seam, leadingSpace);
+}
+
 async function run(engine: TaskEngine, items: readonly Item[], options: Options, context: Context): Promise<Result[]> {
   const { formats, marks } = options;
   const text = textOf(engine, marks);
   const seam = readGenerateOptions(engine, options);
   const prompts = items.map((item) => text.encode(item, options));
-  let guide: Guide | undefined;
-  if (formats) {
-    const own = { ...formats, list: items.map(({ index }) => formats.list[index] ?? null) };
-    guide = await (await import('../generation/guide.js')).Guide.make(engine, own, seam, false);
-    text.cleans = false; // the text is what the constraint says
-  }
+  const guide = await guideOf(engine, formats, items.length, context, seam, false);
+  if (guide) text.cleans = false; // the text is what the constraint says
   try {
     const results = await generateAll(engine, text, prompts, seam, context, prompts, guide);
     return results.map((sequences, i) =>
@@ -341,11 +349,11 @@ export const textGeneration: Task<Item, Options, Result> = {
     const forTemplate = plan ?? { tools, chat_template_kwargs };
     const items = await Promise.all(
       prompts.map(async (prompt, i) => {
-        if (typeof prompt === 'string') return { text: prompt, isChat: false, index: i };
+        if (typeof prompt === 'string') return { text: prompt, isChat: false };
         const end = { continue_final_message: fields[i], add_generation_prompt: fields[i] === undefined };
         const { tools, chat_template_kwargs } = forTemplate;
         const options = { chat_template, tools, documents, chat_template_kwargs, ...end };
-        return { text: await renderChat(engine.files, prompt, options as typeof end, context), isChat: true, index: i };
+        return { text: await renderChat(engine.files, prompt, options as typeof end, context), isChat: true };
       }),
     );
     const full = return_full_text ?? true;
@@ -370,12 +378,11 @@ export const textGeneration: Task<Item, Options, Result> = {
       options: { ...options, ...(formats && { formats }), ...(readers && plan?.marks.length && { marks: plan.marks }) } as Options,
       ...watch.call(),
       finish(results) {
-        const lists = watch
-          .finished(results, ({ text, ...rest }): Result => [{ generated_text: text, ...rest }])
-          .map((list, i) => (answers && formats ? answers.readAnswers(list, formats.list[i] ?? null, i) : list))
-          .map((list, i) => readers?.read(list, i) ?? list)
-          .map((list, i) => list.map((one) => withPrompt(prompts[i] as Prompt, full, fields[i], one)));
-        return isList ? lists : lists[0];
+        const lists = watch.finished(results, ({ text, ...rest }): Result => [{ generated_text: text, ...rest }]);
+        const made = (list: GeneratedText[], i: number) =>
+          (readers?.read(list, i) ?? list).map((one) => withPrompt(prompts[i] as Prompt, full, fields[i], one));
+        const all = answers && formats ? answers.readAll(lists, formats, made) : lists.map(made);
+        return isList ? all : all[0];
       },
     };
   },
@@ -384,6 +391,7 @@ export const textGeneration: Task<Item, Options, Result> = {
 
   extend: (pipe, engine) => ({
     stream: (prompt: unknown, options?: unknown) => stream<string>(pipe, prompt, options),
+    stream_objects: (prompt: unknown, options?: unknown) => streamObjects(pipe, prompt, options),
     stream_deltas: (prompt: unknown, options?: unknown) => stream<ChatDelta>(pipe, prompt, options, 'delta_callback'),
     save_prefix: async (...args: unknown[]) => (await import('./prefix_files.js')).savePrefixOf(engine, ...args),
     load_prefix: async (...args: unknown[]) => (await import('./prefix_files.js')).loadPrefixInto(engine, ...args),

@@ -1,0 +1,21 @@
+// transformers.js's name for what `response_format` is.
+import type { ResponseFormat } from './response_format.js';
+
+/**
+ * A constraint in the form of `@huggingface/transformers-structured-output`: goes to `model.generate` as `logits_processor`, where it is the same as
+ * `response_format`.
+ *
+ *     const logits_processor = new StructuredOutputProcessor(tokenizer, { type: 'json_schema', json_schema });
+ *     const ids = await model.generate({ ...tokenizer('Ada is'), logits_processor });
+ *
+ * @example
+ * const processor = new StructuredOutputProcessor(null, { type: 'regex', regex: '[a-c]{3}' });
+ */
+export class StructuredOutputProcessor {
+  /** What the text must be. */
+  readonly format: ResponseFormat;
+  /** tokenizer: not needed, as the model has its own. */
+  constructor(_tokenizer: unknown, format: ResponseFormat) {
+    this.format = format;
+  }
+}
