@@ -216,7 +216,7 @@ describe('tools', () => {
     expect(raw).not.toHaveProperty('tool_calls');
     const [forced] = await ask({ tools, tool_choice: { name: 'stop' }, parse_response: false });
     expect(forced).not.toHaveProperty('tool_calls');
-    expect(forced.generated_text).toContain('{"name": "stop", "arguments": {}}');
+    expect(forced.generated_text).toMatch(/\{"name": "stop", "arguments": \{\s*\}\}/);
     env.compat = true;
     try {
       const [same] = await ask(options);

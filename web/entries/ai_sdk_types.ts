@@ -63,10 +63,13 @@ export type Prompt = { role: string; content: string | Part[] }[];
 export interface AiTool {
   /** `'function'`; others are a provider's own. */
   type: string;
+  /** What calls name it by. */
   name: string;
+  /** For the model. */
   description?: string | undefined;
   /** A JSON Schema of the arguments. */
   inputSchema?: object | undefined;
+  /** Whether calls that the model makes on its own satisfy the schema, too. */
   strict?: boolean | undefined;
   [more: string]: any;
 }
@@ -108,8 +111,11 @@ export interface AiFinishReason {
 export interface AiToolCall {
   /** What it is. */
   type: 'tool-call';
+  /** Nine letters and digits, or what the model wrote. */
   toolCallId: string;
+  /** The tool's name. */
   toolName: string;
+  /** The arguments as JSON. */
   input: string;
 }
 

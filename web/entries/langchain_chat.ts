@@ -83,6 +83,7 @@ export class ChatWattn extends BaseChatModel<ChatWattnCallOptions> {
   static override lc_name(): string {
     return 'ChatWattn';
   }
+  /** `'wattn'`. */
   override _llmType(): string {
     return 'wattn';
   }
@@ -128,6 +129,7 @@ export class ChatWattn extends BaseChatModel<ChatWattnCallOptions> {
     return { all, stops };
   }
 
+  /** What `invoke` calls: the whole answer. */
   override async _generate(
     messages: BaseMessage[],
     options: this['ParsedCallOptions'],
@@ -149,6 +151,7 @@ export class ChatWattn extends BaseChatModel<ChatWattnCallOptions> {
     return { generations: [{ text, message }] };
   }
 
+  /** What `stream` calls: the answer in parts. */
   override async *_streamResponseChunks(
     messages: BaseMessage[],
     options: this['ParsedCallOptions'],
