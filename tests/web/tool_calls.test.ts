@@ -223,7 +223,7 @@ describe.each(Object.entries(kFamilies))('calls of %s', (_, family) => {
 
   it('are read with what is around them, and come to the same piece by piece', () => {
     const random = randoms(7);
-    for (let i = 0; i < 100; ++i) {
+    for (let i = 0; i < 40; ++i) {
       const calls = randomCalls(random, family);
       const thought = random() < 0.5 ? 'It is "sunny" {there}.' : '';
       const said = family.prose !== false && random() < 0.5 ? 'I look.\nNow:' : '';
@@ -239,7 +239,7 @@ describe.each(Object.entries(kFamilies))('calls of %s', (_, family) => {
 
   it('that end anywhere are never taken for others, and lose no text', () => {
     const random = randoms(11);
-    for (let i = 0; i < 40; ++i) {
+    for (let i = 0; i < 15; ++i) {
       const calls = randomCalls(random, family);
       const said = family.prose !== false ? 'Yes: ' : '';
       const text = said + family.write(calls);

@@ -332,7 +332,7 @@ export const textGeneration: Task<Item, Options, Result> = {
     const { signal, callback, streamer, stopping_criteria, return_full_text, continue_final_message, response_format, ...rest } =
       given as TextGenerationOptions;
     const { tools, tool_choice, parallel_tool_calls, parse_response, delta_callback, ...other } = ownCopy(rest);
-    const { chat_template, documents, chat_template_kwargs, ...options } = other;
+    const { chat_template, documents, chat_template_kwargs, ...options } = ownCopy(other);
     const fields = prompts.map((prompt) => continuedField(prompt, continue_final_message));
     const templates = engine.chatTemplates?.();
     const context = templates === undefined ? undefined : { ...contextOf(engine.files), templates };

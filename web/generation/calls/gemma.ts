@@ -56,7 +56,6 @@ class Values {
     return this.text.slice(begin, end);
   }
   private isQuote(): boolean {
-    if (mayBecome(this.text, this.at, this.quote)) throw new Open();
     return this.text.startsWith(this.quote, this.at);
   }
   value(depth = 0): unknown {
