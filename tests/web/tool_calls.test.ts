@@ -332,7 +332,7 @@ describe('what models write beside the form', () => {
     ['smollm3', '<tool_call>{"name": "find", "arguments": {}}</tool_call>', [['find', {}]]],
     ['functiongemma', '<start_function_call>call:find{q:"a, b",r:word}<end_function_call>', [['find', { q: 'a, b', r: 'word' }]]],
     ['qwen-xml', '<tool_call>\n<function=find>\n<parameter=q>\n7\n</parameter>\n<parameter=n>\n7\n</parameter>\n</function>\n</tool_call>', [['find', { q: '7', n: 7 }]], typed],
-  ])('%s: %s', (name, text, expected, own) => expect(read(name, text, own)).toEqual(expected)); // prettier-ignore
+  ])('%s: %s', (...[name, text, expected, own]) => expect(read(name, text, own)).toEqual(expected)); // prettier-ignore
 });
 
 describe('reasoning', () => {
