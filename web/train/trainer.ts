@@ -527,7 +527,7 @@ export class Trainer {
         'adam_epsilon',
       ]),
       ...pick(settings, ['max_length', 'checkpointing', 'dropout', 'freeze_embeddings', 'seed']),
-      max_grad_norm: Math.min(settings.max_grad_norm ?? 1, Number.MAX_VALUE), // JSON has no infinity
+      ...(settings.max_grad_norm !== undefined && { max_grad_norm: Math.min(settings.max_grad_norm, Number.MAX_VALUE) }), // JSON has no infinity
       config: makesHead ? this.configWith(names, ofHead) : JSON.stringify(readConfig(this.engine)),
       ...(makesHead && { head: kHeads[this.settings.task as keyof typeof kHeads].head }),
       method,
