@@ -139,7 +139,9 @@ class Cutter {
     const end = this.breaks[rest]?.end ?? this.text.trimEnd().length;
     const isLong = rest > after && end - best.end >= (best.end - start) / 4;
     if (isLong || rest === after + kMostWords) return best.end;
-    return this.bestBreak(start, least, Math.floor((start + end) / 2))?.end ?? best.end;
+    const half = firstIndex(this.breaks.length, (at) => 2 * (this.breaks[at] as Break).end >= start + end);
+    const near = this.breaks[Math.min(half, after - 2)]; // the last break before the best one at most
+    return near && near.end > least ? near.end : best.end;
   }
 
   /** The longest chunk from start on that ends after least; undefined if none fits. */
