@@ -178,6 +178,11 @@ describe('answers', () => {
     const { job } = model.generate([[1, 5, 6]], { max_new_tokens: 3 }, 0);
     expect(model.constrain(new Int32Array(64).fill(-1), [], 0).taken).toBe(0);
     expect(model.cancel(job).code).toBe(0);
+    const long = Array.from({ length: 40 }, (_, i) => 5 + (i % 20));
+    expect(model.generate([long], { max_new_tokens: 1, holds: [3] }, 100).kept_tokens).toBeGreaterThanOrEqual(32);
+    const { bytes } = model.save_prefix(long.slice(0, 32));
+    expect(model.load_prefix(long.slice(0, 32), bytes, 100).kept).toBe(32);
+    expect(model.release_prefix(3).code).toBe(0);
     const { lens_ids } = model.forward(...batch, null, null, null, null, [], [], { ...everything, logit_lens: 2 });
     expect(lens_ids?.length).toBeGreaterThan(0);
     model.delete();
