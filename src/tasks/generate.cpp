@@ -230,6 +230,7 @@ void Generation::keep(bool holds) {
 
 std::vector<std::int32_t> Generation::restored() const {
   std::vector<std::int32_t> out;
+  out.reserve(prompts_.size());
   for (const Prompt& prompt : prompts_) out.push_back(static_cast<std::int32_t>(prompt.restored));
   return out;
 }
