@@ -292,7 +292,7 @@ TEST(TransformerBackward, OfEachTensorIsTheDerivative) {
       const Transformer where = zeros_like(model);
       const std::vector<float> none = weights_of(where), weights = weights_of(model), ones(1 << 16, 123.0f);
       add_gradients(one, model, alone, gradients);
-      const Json config = std::move(Json::parse(test::read_file(golden(group + name + "/config.json")), "config.json")).value();
+      const Json config = std::move(read_config_json(test::read_file(golden(group + name + "/config.json")))).value();
       for (const WeightSlot& slot : where.weight_slots(find_arch(config.root()).value()->names, false)) {
         if (!slot.write_row) continue;
         const std::int64_t rows = slot.shape.size() == 1 ? 1 : slot.shape[0];
