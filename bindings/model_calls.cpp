@@ -246,7 +246,7 @@ Result<void> ModelHandle::generate(Arguments& in, PlainAnswer& out) {
   return start({nullptr, nullptr, std::move(job).value(), report}, in.integer<int>(), out);
 }
 
-// Of the last generation; see Generation::constrain.
+// Tells the last generation; see Generation::constrain.
 Result<void> ModelHandle::constrain(Arguments& in, PlainAnswer& out) {
   const auto found = jobs_.find(generation_);
   const auto mask = in.ints(), forced = in.ints();

@@ -234,7 +234,7 @@ Result<void> FullModelHandle::train_drop(Arguments&, PlainAnswer&) {
   trainer_->drop_gradients();
   return {};
 }
-// Of a language model, without learning.
+// The loss of a language model, without learning.
 Result<void> FullModelHandle::train_evaluate(Arguments& in, PlainAnswer& out) {
   const Rows rows(in);
   const auto loss = trainer_->evaluate(rows.rows);

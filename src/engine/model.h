@@ -45,7 +45,7 @@ struct LoadOptions {
   Retrieval retrieval = Retrieval::kNone;
   // Longest sequence in tokens; 0: max_position_embeddings, but at most kUsualContext in a causal model.
   std::int64_t context_length = 0;
-  // Of a decoder with an lm head: see Slots::limit_prefixes().
+  // The limit of what a decoder with an lm head keeps of its calls: see Slots::limit_prefixes().
   std::int64_t prefix_bytes = -1;
   bool q8_keys = false;  // of slots: keys and values in 8 bits
 };

@@ -14,7 +14,7 @@
 
 namespace wattn {
 
-// Of a decoder with a language-model head. An InputError unless all of ids are kept (engine/prefixes.h).
+// Needs a decoder with a language-model head. An InputError unless all of ids are kept (engine/prefixes.h).
 Result<Arena> save_prefix(Model& model, std::span<const std::int32_t> ids);
 
 // Keeps what save_prefix() gave for ids, if it is what this model would compute: it reads the first tokens again with all layers,

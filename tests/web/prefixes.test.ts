@@ -246,7 +246,7 @@ describe.each([false, true])('past_key_values (worker: %s)', (worker) => {
     expect(model.info().prefixes).toMatchObject({ reused: 63, computed: 1 });
     const anew = await AutoModelForCausalLM.from_pretrained(files(), { threads: 1, prefix_cache_bytes: 0 });
     expect(more.tolist()).toEqual((await anew.generate({ input_ids: sequences, past_key_values: null, ...options })).tolist());
-    // Of another model, or an empty one: the same answer.
+    // A cache of another model, or an empty one, gives the same answer.
     const empty = new DynamicCache();
     expect((await anew.generate({ input_ids: sequences, past_key_values, ...options })).tolist()).toEqual(more.tolist());
     expect((await anew.generate({ input_ids: sequences, past_key_values: empty, ...options })).tolist()).toEqual(more.tolist());

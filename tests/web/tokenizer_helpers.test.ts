@@ -112,7 +112,7 @@ describe('chunk', () => {
         if (rest !== undefined) expect(rest.split(/\s+/).length).toBeGreaterThan(1);
       }
     }
-    // Of the three sentences each fits.
+    // Each of the three sentences fits.
     const three = ['Knead the dough well and let it rest', 'Slice the old bread', 'Water the small boat']; // prettier-ignore
     expect(tokenizer.chunk(`${three.join('.\n\n')}.`, { max_tokens: 24 }).map(({ text }) => text.at(-1))).toEqual(['.', '.']);
   });

@@ -188,7 +188,7 @@ export class IncompleteError extends WattnError {
   readonly prompt_tokens: number;
   /** The index of the prompt. */
   readonly prompt: number;
-  /** Of a call with a list of prompts: for each, its results, or its own error. */
+  /** What each prompt of a list gave: its results, or its own error. */
   readonly results?: readonly unknown[];
 
   constructor(

@@ -136,7 +136,7 @@ export class Engine implements AnyEngine {
   helped: Promise<void> = Promise.resolve();
   adapters?: Adapters;
   chatTemplates?: () => ChatTemplates | null;
-  /** Of a model that generated: what is kept, and what the last call had of it. */
+  /** What is kept once the model generated, and what the last call had of it. */
   prefixes?: PrefixInfo | undefined;
 
   private constructor(

@@ -145,7 +145,7 @@ export interface ModelInfo extends ModelFacts {
   workers: number;
   /** The build id of wattn. */
   build_id: string;
-  /** Of a model that generated: what it keeps for later calls. */
+  /** What the model keeps for later calls, once it has generated. */
   prefixes?: PrefixInfo;
 }
 
@@ -171,7 +171,7 @@ export interface MemoryInfo {
   weights: number;
   /** The arena for activations; allocated at the first run, it never grows. */
   activations: number;
-  /** Of decoders that generate text: the limit of what is kept of their calls, see `prefix_cache_bytes`. */
+  /** The limit of what a decoder that generates text keeps of its calls, see `prefix_cache_bytes`. */
   prefixes?: number;
   /** The sum of all. */
   total: number;

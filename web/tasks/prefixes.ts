@@ -40,7 +40,7 @@ export const loadPrefix: Task<PlainPrefix, object, number> = {
   },
 };
 
-/** Of the numbers of holds. */
+/** Releases holds, by their numbers. */
 export const releasePrefix: Task<number, object, null> = {
   head: 'causal_lm',
   prepare,

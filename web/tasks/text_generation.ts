@@ -13,6 +13,7 @@ import type { GeneratedText, GenerateOptions, TextGenerationOptions } from '../g
 import { jobPace, runJob } from '../engine/job.js';
 import { alone } from '../engine/task.js';
 import type { SeamGenerateOptions, SeamPrefixes, SeamSequence } from '../host/seam.js';
+import { DecodeFlags } from '../host/wire.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import { stream, streamObjects } from '../generation/stream.js';
 import { kWatchRules, TokenWatch } from '../generation/token_watch.js';
@@ -71,8 +72,6 @@ const kSequences = 8;
 export const kFiller = -1e5;
 /** Tokens of the prompt that are decoded with the new text, as its context. */
 const kContext = 32;
-/** Of `decode_pieces`: special tokens have no text. */
-const kSkipSpecial = 1;
 
 export interface Text {
   encode(item: Item, options: Options): Int32Array;
@@ -86,7 +85,7 @@ function keepsMarks(engine: TaskEngine, marks: readonly string[]): (id: number) 
   return (id) => {
     let keeps = known.get(id);
     if (keeps === undefined) {
-      const isSpecial = engine.call((handle) => handle.decode_pieces([id], kSkipSpecial)).pieces[0] === null;
+      const isSpecial = engine.call((handle) => handle.decode_pieces([id], DecodeFlags.skip_special_tokens)).pieces[0] === null;
       keeps = !isSpecial || marks.includes(engine.call((handle) => handle.decode([id], false, false)).text);
       known.set(id, keeps);
     }

@@ -484,7 +484,7 @@ export interface ChatMessage {
   tool_calls?: readonly ToolCall[];
   /** What a model wrote to itself before it answered. */
   reasoning_content?: string;
-  /** Of a message of the role `'tool'`: the call that its content is the result of. */
+  /** The call whose result this message of the role `'tool'` has. */
   tool_call_id?: string;
   [more: string]: unknown;
 }

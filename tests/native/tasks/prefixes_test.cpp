@@ -176,7 +176,7 @@ TEST(Prefixes, EachRowOfABatchFindsItsOwn) {
   EXPECT_EQ(run(*model, prompts, to_make(1)), (Ids{39, 32, 8, 39}));
 }
 
-// Of several sequences, the prompt is kept: which slot has which answer changes all the time.
+// Only the prompt of several sequences is kept: which slot has which answer changes all the time.
 TEST(Prefixes, BeamsKeepTheirPrompt) {
   const auto model = load("decoders/llama");
   ASSERT_TRUE(model);
