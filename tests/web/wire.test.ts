@@ -267,6 +267,37 @@ describe('options', () => {
   );
 });
 
+describe('memory', () => {
+  /** What is asked of a memory of so many bytes that allows so many pages, when C++ wants so many bytes; and what it is told. */
+  async function growth(held: number, most: number, wanted: number): Promise<[asked: number[], told: number]> {
+    const asked: number[] = [];
+    const grow = (pages: number) => {
+      asked.push(pages);
+      if (held / 65536 + pages > most) throw new RangeError('no more');
+      return held / 65536;
+    };
+    let told = -1;
+    await createPlain<WireSeam>({
+      wasmMemory: { buffer: { byteLength: held }, grow },
+      instantiateWasm({ env }: WebAssembly.Imports, receive: (made: WebAssembly.Instance) => void) {
+        told = (env as { emscripten_resize_heap(bytes: number): number }).emscripten_resize_heap(wanted | 0);
+        receive({ exports: {} });
+      },
+    });
+    return [asked, told];
+  }
+
+  it('grows by a fifth and at most 96 MiB more than is wanted, else by that, else not', async () => {
+    const page = 65536;
+    expect(await growth(100 * page, 1000, 101 * page)).toEqual([[20], 1]);
+    expect(await growth(100 * page, 1000, 200 * page)).toEqual([[100], 1]);
+    expect(await growth(20_000 * page, 60_000, 20_001 * page)).toEqual([[1537], 1]);
+    expect(await growth(100 * page, 105, 101 * page - 1)).toEqual([[20, 1], 1]);
+    expect(await growth(100 * page, 100, 101 * page)).toEqual([[20, 1], 0]);
+    expect(await growth(60_000 * page, 65_535, 2 ** 32 - 1)).toEqual([[7072, 5536], 0]); // above 2 GiB, sizes come signed
+  });
+});
+
 describe('arguments', () => {
   it('cross as they are: texts of all kinds, none, and many', async () => {
     const tokenizer = tokenizerHandle(await instance());

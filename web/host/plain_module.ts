@@ -23,7 +23,7 @@ const kPage = 65536;
 /** Memory grows by a fifth, but by at most this beyond what is wanted. */
 const kMostSpare = 96 << 20;
 
-/** Grows a memory to the wanted bytes and some more, or to just those. Returns 1 if there is room for them. */
+/** Grows a memory to the wanted bytes and some more, or to just those. Returns 1 if there is room for them, else 0. */
 function grow(memory: WebAssembly.Memory, wanted: number): number {
   const held = memory.buffer.byteLength;
   for (const bytes of [Math.max(wanted, Math.min(1.2 * held, wanted + kMostSpare)), wanted]) {

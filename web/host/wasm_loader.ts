@@ -71,7 +71,8 @@ export interface Compiled<Seam extends Module = WireSeam> {
 
 // The memory that cmake/wattn_module.cmake asks for, in pages of 64 KiB.
 const kInitialPages = 64;
-const kMostPages = 65536;
+/** One page less than there are addresses: C++ counts the bytes of a memory in 32 bits. */
+const kMostPages = 65535;
 // Flags of a memory's limits: with a maximum; with a maximum and shared.
 const kUnshared = 1;
 const kShared = 3;
