@@ -122,6 +122,20 @@ describe('Index beside Python', () => {
     expect(half).toBeGreaterThan(0.01);
     expect(half).toBeLessThan(0.5);
     expect(await trust('zxqvwyk')).toBeLessThan(0.2);
+    // Whatever the weights and the fusion are, a hit is as close as it is.
+    for (const query of ['water light stone', 'silver morning', '橋']) {
+      const near = new Map((await index.search(query, { top_k: 60 })).map(({ id, close }) => [id, close]));
+      for (const other of [{ weights: { words: 0.1, meaning: 3 } }, { fusion: 'minmax' }, { fusion: 'rrf' }] as const) {
+        for (const { id, close } of await index.search(query, { top_k: 60, ...other })) expect(close).toBe(near.get(id));
+      }
+    }
+    // Where nothing is known by words and the model is not trusted, the nearest come first all the same.
+    const untrusted = (await index.search('橋', { top_k: 60 })).map(({ why }) => why.meaning as number);
+    expect(untrusted).toEqual([...untrusted].sort((a, b) => b - a));
+    for (const { score, why } of await index.search('橋', { mode: 'meaning' }))
+      expect(score).toBe(Math.max(0, why.meaning as number));
+    for (const { score, why } of await index.search('water', { mode: 'words', weights: { words: 0 } }))
+      expect(score).toBe(why.coverage);
     const byWords = await index.search('water', { mode: 'words' });
     expect(byWords[0]?.why).toMatchObject({ meaning: null, trust: null });
     expect(byWords[0]?.score).toBe(byWords[0]?.why.coverage);

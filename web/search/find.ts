@@ -4,7 +4,7 @@ import { describe, InputError } from '../core/errors.js';
 import { Breather } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { withTitle, type Contents, type Entry, type Passing } from './contents.js';
-import { bestRows, fuse, kClose, kMeaningWeight, moments, type Moments, type View } from './ranking.js';
+import { bestRows, fuse, isClose, kMeaningWeight, moments, type Moments, type View } from './ranking.js';
 
 import type { IndexHit, IndexSearchOptions, Reranker, RerankFunction } from './types.js';
 import type { Analyser } from './words.js';
@@ -137,19 +137,24 @@ export function candidates(
     const [only] = views;
     const scores = views.length === 1 ? only!.scores : fuse(views, units.size, fusion);
     const ofParts = fuse(partViews, rows.length, isShared ? fusion : 'minmax');
+    const nearParts = partViews.at(-1)?.scores ?? ofParts; // cosines, if there are such: they decide between equal ones
+    const isBetter = (a: number, b: number) =>
+      ofParts[a]! > ofParts[b]! || (ofParts[a] === ofParts[b] && nearParts[a]! > nearParts[b]!);
     const best = new Int32Array(units.size).fill(-1);
     unitAt.forEach((unit, i) => {
-      if (best[unit]! < 0 || ofParts[i]! > ofParts[best[unit]!]!) best[unit] = i;
+      if (best[unit]! < 0 || isBetter(i, best[unit]!)) best[unit] = i;
     });
-    const order = Array.from(best.keys()).sort((a, b) => scores[b]! - scores[a]! || rows[best[a]!]! - rows[best[b]!]!);
+    const nearness = views.at(-1)?.scores ?? scores; // the same: an untrusted model's hits may all have 0
+    const order = Array.from(best.keys()).sort(
+      (a, b) => scores[b]! - scores[a]! || nearness[b]! - nearness[a]! || rows[best[a]!]! - rows[best[b]!]!,
+    );
     const isAll = byWords.length < depth && byMeaning.length < depth;
     if (order.length < wanted && !isAll) continue;
-    const shares = fuse(views, units.size, 'coverage');
-    const close = kClose[byWord && byCosine ? 'hybrid' : byWord ? 'words' : 'meaning'];
+    const shown = isShared && views.length === 1 ? only!.shares : scores;
     return order.slice(0, wanted).map((unit) => ({
       ...contents.part(rows[best[unit]!]!),
-      score: (isShared ? shares : scores)[unit]!,
-      close: shares[unit]! >= close,
+      score: shown[unit]!,
+      close: isClose(byWord?.shares[unit], byCosine?.shares[unit], trust),
       coverage: byWord?.shares[unit] ?? null,
       words: byWord?.scores[unit] ?? null,
       meaning: byCosine?.scores[unit] ?? null,

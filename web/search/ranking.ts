@@ -32,7 +32,15 @@ export const kMeaningWeight = 2;
  * From which score on a hit is close. Questions on one half of XQuAD's articles and on the other, of which the index holds one: 92 % (model in the package) and 96 %
  * (all-MiniLM-L6-v2) are told apart by the score of the first hit, and 93 % by words alone.
  */
-export const kClose = { hybrid: 0.38, words: 0.49, meaning: 0.4 };
+const kClose = { both: 0.38, words: 0.49, meaning: 0.4 };
+
+/** Whether a hit is close, by what is known of it. trust: of its cosine. */
+export function isClose(coverage: number | undefined, cosine: number | undefined, trust: number): boolean {
+  if (coverage === undefined) return cosine! >= kClose.meaning;
+  if (cosine === undefined) return coverage >= kClose.words;
+  const weight = kMeaningWeight * trust;
+  return (coverage + weight * cosine) / (1 + weight) >= kClose.both;
+}
 
 /** The joint score of each candidate. */
 export function fuse(views: readonly View[], count: number, fusion: Fusion): Float64Array {
