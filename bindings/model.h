@@ -77,10 +77,11 @@ class ModelHandle : public Handle {
   // After finish().
   Model& model() { return *model_; }
 
+  using Report = void (*)(Job& job, bool more, PlainAnswer& out);  // sets the fields of an answer
   struct Pending {
     std::unique_ptr<Texts> texts, pairs;  // what the job reads; may be null
     std::unique_ptr<Job> job;
-    void (*report)(Job& job, bool more, PlainAnswer& out);  // sets the fields of an answer
+    Report report;
   };
   Result<void> start(Pending pending, int steps, PlainAnswer& out);
 

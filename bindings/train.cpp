@@ -73,6 +73,9 @@ class FullModelHandle final : public ModelHandle {
   Result<void> answer(std::size_t number, Arguments& in, PlainAnswer& out) override;
 
  private:
+  template <class TextsJob, class Options>
+  Result<void> start_texts(Arguments& in, Report report, PlainAnswer& out);
+
   std::unique_ptr<Trainer> trainer_;  // web/ calls train_begin() first
 };
 
@@ -112,12 +115,18 @@ Result<void> FullModelHandle::find_spans(Arguments& in, PlainAnswer& out) {
   return start({std::move(texts), std::move(labels), std::move(job).value(), report}, in.integer<int>(), out);
 }
 
-Result<void> FullModelHandle::token_vectors(Arguments& in, PlainAnswer& out) {
+// Begins a job over texts alone.
+template <class TextsJob, class Options>
+Result<void> FullModelHandle::start_texts(Arguments& in, Report report, PlainAnswer& out) {
   auto texts = in.texts();
-  TokenVectorsOptions options;
+  Options options;
   if (auto read = in.options(options); !read.ok()) return read;
-  auto job = TokenVectorsJob::begin(model(), texts->views, options);
+  auto job = TextsJob::begin(model(), texts->views, options);
   if (!job.ok()) return job.error();
+  return start({std::move(texts), nullptr, std::move(job).value(), report}, in.integer<int>(), out);
+}
+
+Result<void> FullModelHandle::token_vectors(Arguments& in, PlainAnswer& out) {
   const auto report = [](Job& ran, bool more, PlainAnswer& to) {
     if (more) return;
     const TokenVectorsResult& result = to.keep(static_cast<TokenVectorsJob&>(ran).take_result());
@@ -135,15 +144,10 @@ Result<void> FullModelHandle::token_vectors(Arguments& in, PlainAnswer& out) {
     }
     say_facts(result, to);
   };
-  return start({std::move(texts), nullptr, std::move(job).value(), report}, in.integer<int>(), out);
+  return start_texts<TokenVectorsJob, TokenVectorsOptions>(in, report, out);
 }
 
 Result<void> FullModelHandle::sparse_vectors(Arguments& in, PlainAnswer& out) {
-  auto texts = in.texts();
-  SparseVectorsOptions options;
-  if (auto read = in.options(options); !read.ok()) return read;
-  auto job = SparseVectorsJob::begin(model(), texts->views, options);
-  if (!job.ok()) return job.error();
   const auto report = [](Job& ran, bool more, PlainAnswer& to) {
     if (more) return;
     const SparseVectorsResult& result = to.keep(static_cast<SparseVectorsJob&>(ran).take_result());
@@ -153,7 +157,7 @@ Result<void> FullModelHandle::sparse_vectors(Arguments& in, PlainAnswer& out) {
     say.counts(result.counts);
     say_facts(result, to);
   };
-  return start({std::move(texts), nullptr, std::move(job).value(), report}, in.integer<int>(), out);
+  return start_texts<SparseVectorsJob, SparseVectorsOptions>(in, report, out);
 }
 
 Result<void> FullModelHandle::plan(Arguments&, PlainAnswer& out) {
