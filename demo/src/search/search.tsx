@@ -99,6 +99,12 @@ function useFound(index: IndexControl, facts: IndexFacts, query: string): Answer
   return { ...(isOfIndex ? answer : { hits: [], query }), busy: !isOfIndex || answer.query !== query };
 }
 
+/** Hits that are not close may be right all the same: they say it in other words. */
+function closenessOf(hits: readonly Hit[]): string {
+  if (hits.length === 0) return 'Nothing close. ';
+  return hits.some(({ close }) => close) ? '' : 'None of these is sure. ';
+}
+
 function Results({ index, facts, source, options, selected, onSelect, hovered, onHover, prompt }: ResultsProps) {
   const [query, setQuery] = useKept('search.query', () => 'tips for a good night of sleep');
   const found = useFound(index, facts, query);
@@ -119,7 +125,7 @@ function Results({ index, facts, source, options, selected, onSelect, hovered, o
           onSelect={onSelect}
         />
         <p class="timing" role="status">
-          {found.ms !== undefined && query.trim() !== '' && !found.hits.some(({ close }) => close) && 'Nothing close. '}
+          {found.ms !== undefined && query.trim() !== '' && closenessOf(found.hits)}
           {query.trim() === '' && 'Type something to search for.'}
           {found.ms !== undefined &&
             `Searched ${plural(facts.pieces.length, 'chunk')} in ${formatTime(found.ms)}, including the query's vector.`}
