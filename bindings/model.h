@@ -53,6 +53,10 @@ class ModelHandle : public Handle {
   Result<void> predict(Arguments& in, PlainAnswer& out);
   Result<void> generate(Arguments& in, PlainAnswer& out);
   Result<void> constrain(Arguments& in, PlainAnswer& out);
+  Result<void> propose(Arguments& in, PlainAnswer& out);
+  Result<void> rows(Arguments& in, PlainAnswer& out);
+  Result<void> set_rows(Arguments& in, PlainAnswer& out);
+  Result<void> end_generation(Arguments& in, PlainAnswer& out);
   Result<void> save_prefix(Arguments& in, PlainAnswer& out);
   Result<void> load_prefix(Arguments& in, PlainAnswer& out);
   Result<void> release_prefix(Arguments& in, PlainAnswer& out);
@@ -95,11 +99,15 @@ class ModelHandle : public Handle {
   Result<void> run_job(int number, int steps, PlainAnswer& out);
   Result<void> use_embed_options(std::string_view json);
 
+  // The last generation, if it runs.
+  Generation* generation();
+
   std::unique_ptr<Model> model_;
   std::map<int, Pending> jobs_;
   int next_job_ = 1;
-  int generation_ = 0;      // the last one's number
-  std::string embed_json_;  // the options of the last embed(); empty: none
+  int generation_ = 0;          // the number of the last job that uses the slots
+  bool is_generation_ = false;  // it is a Generation
+  std::string embed_json_;      // the options of the last embed(); empty: none
   EmbedOptions embed_options_;
   std::vector<std::unique_ptr<Stack>> stacks_;  // of the helpers
 };

@@ -221,6 +221,7 @@ Result<void> ModelHandle::generate(Arguments& in, PlainAnswer& out) {
   const auto report = [](Job& ran, bool more, PlainAnswer& to) {
     auto& generation = static_cast<Generation&>(ran);
     const GenerateAnswer say{to};
+    say.phase(generation.phase());
     say.new_tokens(generation.take_new());
     if (more) return;
     std::vector<std::vector<std::int32_t>> sequences;
@@ -243,18 +244,42 @@ Result<void> ModelHandle::generate(Arguments& in, PlainAnswer& out) {
     say_kept(generation.prefixes(), to);
   };
   generation_ = next_job_;
+  is_generation_ = true;
   return start({nullptr, nullptr, std::move(job).value(), report}, in.integer<int>(), out);
 }
 
-// Tells the last generation; see Generation::constrain.
+Generation* ModelHandle::generation() {
+  const auto found = is_generation_ ? jobs_.find(generation_) : jobs_.end();
+  return found == jobs_.end() ? nullptr : static_cast<Generation*>(found->second.job.get());
+}
 Result<void> ModelHandle::constrain(Arguments& in, PlainAnswer& out) {
-  const auto found = jobs_.find(generation_);
   const auto mask = in.ints(), forced = in.ints();
   std::size_t taken = 0;
-  if (found != jobs_.end()) {
-    taken = static_cast<Generation&>(*found->second.job).constrain(in.integer<std::size_t>(), {mask.begin(), mask.end()}, forced);
-  }
+  if (Generation* own = generation()) taken = own->constrain(in.integer<std::size_t>(), {mask.begin(), mask.end()}, forced);
   ConstrainAnswer{out}.taken(taken);
+  return {};
+}
+Result<void> ModelHandle::propose(Arguments& in, PlainAnswer&) {
+  const auto ids = in.ints();
+  if (Generation* own = generation()) own->propose(in.integer<std::size_t>(), ids);
+  return {};
+}
+Result<void> ModelHandle::rows(Arguments&, PlainAnswer& out) {
+  Generation* own = generation();
+  if (!own) return Error{ErrorCode::kState, "rows: expected a generation that runs"};
+  const RowsAnswer say{out};
+  say.rows(std::span<const float>(own->rows()));
+  say.prompts(own->prompts_of_rows());
+  return {};
+}
+Result<void> ModelHandle::set_rows(Arguments& in, PlainAnswer&) {
+  const auto given = in.floats();
+  if (Generation* own = generation(); own && own->rows().size() == given.size())
+    std::copy(given.begin(), given.end(), own->rows().begin());
+  return {};
+}
+Result<void> ModelHandle::end_generation(Arguments&, PlainAnswer&) {
+  if (Generation* own = generation()) own->end();
   return {};
 }
 Result<void> ModelHandle::save_prefix(Arguments& in, PlainAnswer& out) {
@@ -280,6 +305,7 @@ Result<void> ModelHandle::load_prefix(Arguments& in, PlainAnswer& out) {
     say_kept(loading.prefixes(), to);
   };
   generation_ = next_job_;
+  is_generation_ = false;
   return start({nullptr, nullptr, std::move(job).value(), report}, in.integer<int>(), out);
 }
 // hold: a number of GenerateRequest::holds.

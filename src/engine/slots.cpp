@@ -31,8 +31,9 @@ Slots::Held Slots::take(Arena& arena, const SlotCapacity& capacity) const {
   held.cache = take_kv_cache(arena, generator.plan(), capacity.slots, capacity.length);
   held.hidden = arena.take<float>(token_budget() * hidden);
   if (model_.has_lm_head()) {
-    held.rows = arena.take<float>(capacity.slots * hidden);
-    held.logits = arena.take<float>(capacity.slots * generator.config().vocab_size);
+    const std::int64_t rows = capacity.slots + capacity.more_rows;
+    held.rows = arena.take<float>(rows * hidden);
+    held.logits = arena.take<float>(rows * generator.config().vocab_size);
   }
   if (model_.decoder()) {
     held.cross_kv = take_cross_kv(arena, generator.plan(), capacity.sources, capacity.source_length);
@@ -48,7 +49,7 @@ std::uint64_t Slots::bytes(const SlotCapacity& capacity) const {
   const Held held = take(arena, capacity);
   const std::int64_t keys = std::max(held.cache.length, held.cross_kv.cache.length);
   std::uint64_t pass = forward_bytes(generator.plan(), {.tokens = token_budget(), .keys = keys, .threads = threads});
-  if (model_.has_lm_head()) pass = std::max(pass, lm_head_bytes(generator.plan(), capacity.slots, threads));
+  if (model_.has_lm_head()) pass = std::max(pass, lm_head_bytes(generator.plan(), capacity.slots + capacity.more_rows, threads));
   if (model_.decoder()) {
     const std::int64_t source = capacity.source_length;
     const PassSizes whole{.tokens = source, .keys = source, .own_keys = source, .threads = threads};

@@ -20,6 +20,7 @@ struct SlotCapacity {
   std::int64_t length = 0;   // tokens of each
   std::int64_t sources = 0;  // of an encoder-decoder
   std::int64_t source_length = 0;
+  std::int64_t more_rows = 0;  // of logits at once, beside one for each sequence
 };
 
 class Slots {
@@ -44,7 +45,7 @@ class Slots {
   // layers: how many of the first ones run, if not all.
   Result<const float*> run(const Batch& batch, Taps* taps, std::size_t layers = SIZE_MAX);
   const KvCache& cache() const { return held_.cache; }
-  // Logits [rows.size(), vocab] of rows of run()'s result, valid until the next call. At most as many rows as slots.
+  // Logits [rows.size(), vocab] of rows of run()'s result, valid until the next call. At most as many as were reserved.
   float* logits(const float* hidden, std::span<const std::int64_t> rows);
   // Logits [vocab] of a vector [hidden] to which the final norm is applied first.
   const float* logit_lens(const float* hidden);
@@ -77,8 +78,8 @@ class Slots {
     CrossKv cross_kv;
     float* states = nullptr;  // [source_length, hidden]
     float* hidden = nullptr;  // [token_budget, hidden]
-    float* rows = nullptr;    // [slots, hidden]
-    float* logits = nullptr;  // [slots, vocab]
+    float* rows = nullptr;    // [slots + more_rows, hidden]
+    float* logits = nullptr;  // [slots + more_rows, vocab]
   };
   Held take(Arena& arena, const SlotCapacity& capacity) const;
 

@@ -46,24 +46,37 @@ class BeamSearch : public Search {
     for (std::int64_t i = 0; i < options.num_beams; ++i) beams_.push_back({{prompt.begin(), prompt.end()}, i == 0 ? 0 : kUnlikely});
   }
 
-  using Search::take;
-  Result<void> take(float* logits, const std::uint32_t* masks) override {
-    const bool first = length() == 0;
-    for (std::size_t beam = 0; beam < (first ? 1 : beams_.size()); ++beam) {
+  Result<void> start(float* logits) override {
+    for (std::size_t beam = 0; beam < rows(); ++beam) {
       float* row = logits + static_cast<std::int64_t>(beam) * vocab_;
       if (auto e = check_numbers(row, vocab_); !e.ok()) return e;
       to_log_probabilities(row);
-      processors_.process(beams_[beam].tokens, row);
+    }
+    return {};
+  }
+
+  void process(float* logits) override {
+    for (std::size_t beam = 0; beam < rows(); ++beam)
+      processors_.process(beams_[beam].tokens, logits + static_cast<std::int64_t>(beam) * vocab_);
+  }
+
+  Result<void> warp(float* scores, const std::uint32_t* masks) override {
+    for (std::size_t beam = 0; beam < rows(); ++beam) {
+      float* row = scores + static_cast<std::int64_t>(beam) * vocab_;
       if (masks) apply_mask(masks + static_cast<std::int64_t>(beam) * mask_words(vocab_), vocab_, row);
       if (options_.renormalize_logits) to_log_probabilities(row);
     }
-    find_candidates(logits, first);
+    return {};
+  }
+
+  void choose(float* scores) override {
+    const bool first = length() == 0;
+    find_candidates(scores, first);
     for (Candidate& candidate : candidates_) candidate.reason = reason_of(candidate);
     finish_candidates();  // before the beams advance
     advance(first);
     const bool enough = options_.early_stopping == GenerateOptions::EarlyStopping::kYes && all_have_reasons(finished_);
     if (!may_improve() || all_have_reasons(candidates_) || enough) continuations_.clear();
-    return {};
   }
 
   std::vector<Generated> results() const override {
@@ -78,6 +91,7 @@ class BeamSearch : public Search {
   }
 
  private:
+  std::size_t rows() const { return length() == 0 ? 1 : beams_.size(); }
   static bool has_reason(const auto& sequence) { return sequence.reason != FinishReason::kNone; }
   std::int64_t length() const { return static_cast<std::int64_t>(beams_[0].tokens.size()) - prompt_; }
   static bool all_have_reasons(const auto& sequences) {

@@ -10,7 +10,4 @@ namespace wattn {
 std::unique_ptr<Search> make_beam_search(const GenerateOptions& options, std::span<const std::int32_t> prompt, std::int64_t vocab,
                                          const Kernels& kernels, Search::Stops stops);
 
-// A ModelFormatError unless a token can be chosen from logits [vocab].
-Result<void> check_numbers(const float* logits, std::int64_t vocab);
-
 }  // namespace wattn

@@ -1,9 +1,11 @@
 #include "generation/processors.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <string>
 
 namespace wattn {
 namespace {
@@ -11,6 +13,19 @@ namespace {
 constexpr float kForbidden = -std::numeric_limits<float>::infinity();
 
 }  // namespace
+
+Result<void> check_numbers(const float* logits, std::int64_t vocab) {
+  bool any = false;
+  for (std::int64_t i = 0; i < vocab; ++i) {
+    if (std::isnan(logits[i]) || logits[i] > 3e38f) {
+      return model_format_error("generate: the model's logits are not finite, token " + std::to_string(i) +
+                                " (check its weights for NaN and infinity)");
+    }
+    any = any || logits[i] > -3e38f;
+  }
+  if (!any) return model_format_error("generate: the model gives every token a logit of -infinity");
+  return {};
+}
 
 bool apply_mask(const std::uint32_t* mask, std::int64_t vocab, float* scores) {
   bool any = false;
@@ -81,7 +96,7 @@ void Processors::force(std::span<const std::int32_t> sequence, float* scores) co
   if (options_.forced_eos_token_id && length == prompt_ + options_.max_new_tokens - 1) only(*options_.forced_eos_token_id);
 }
 
-void Processors::to_probabilities(float* scores) {
+void Processors::warp(float* scores) {
   if (options_.temperature != 1) {
     const auto temperature = static_cast<float>(options_.temperature);
     for (std::int64_t i = 0; i < vocab_; ++i) scores[i] /= temperature;
@@ -89,7 +104,6 @@ void Processors::to_probabilities(float* scores) {
   if (options_.top_k > 0 && options_.top_k < vocab_) keep_top_k(scores);
   if (options_.top_p < 1) keep_top_p(scores);
   if (options_.min_p > 0) keep_min_p(scores);
-  kernels_.softmax_rows(scores, 1, vocab_, vocab_);
 }
 
 // Tokens that tie with the last one kept are kept too.

@@ -6,10 +6,14 @@
 #include <span>
 #include <vector>
 
+#include "core/result.h"
 #include "generation/options.h"
 #include "ops/compute.h"
 
 namespace wattn {
+
+// A ModelFormatError unless a token can be chosen from logits [vocab].
+Result<void> check_numbers(const float* logits, std::int64_t vocab);
 
 // Forbids what a mask (Search::take) does not have. False if nothing is left.
 bool apply_mask(const std::uint32_t* mask, std::int64_t vocab, float* scores);
@@ -20,8 +24,13 @@ class Processors {
 
   // scores: [vocab] of the token after sequence (prompt and new tokens).
   void process(std::span<const std::int32_t> sequence, float* scores);
-  // Applies temperature, top_k, top_p and min_p, then turns scores into probabilities.
-  void to_probabilities(float* scores);
+  // Applies temperature, top_k, top_p and min_p.
+  void warp(float* scores);
+  // The same, then turns scores into probabilities.
+  void to_probabilities(float* scores) {
+    warp(scores);
+    kernels_.softmax_rows(scores, 1, vocab_, vocab_);
+  }
 
  private:
   void penalise_repetition(std::span<const std::int32_t> sequence, float* scores);

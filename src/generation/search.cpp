@@ -33,7 +33,8 @@ class Sampler : public Search {
         prompt_(prompt.size()),
         vocab_(vocab),
         stops_(std::move(stops)),
-        processors_(options_, static_cast<std::int64_t>(prompt.size()), vocab, kernels) {
+        processors_(options_, static_cast<std::int64_t>(prompt.size()), vocab, kernels),
+        kernels_(kernels) {
     Generator seeds(options_.seed);
     sequences_.reserve(static_cast<std::size_t>(options_.num_return_sequences));
     for (std::int64_t i = 0; i < options_.num_return_sequences; ++i) {
@@ -45,31 +46,58 @@ class Sampler : public Search {
     continuations_.reserve(sequences_.size());
   }
 
-  using Search::take;
-  Result<void> take(float* logits, const std::uint32_t* masks) override {
-    const bool first = sequences_[0].tokens.size() == prompt_;
-    continuations_.clear();
-    std::int32_t row = 0;
-    for (Sequence& sequence : sequences_) {
+  Result<void> start(float* logits) override {
+    const bool first = is_first();
+    for (const Sequence& sequence : sequences_) {
       if (sequence.reason != FinishReason::kNone) continue;
-      // All sequences start from the first row, so each works on a copy.
-      float* scores = logits + row * vocab_;
-      if (first && sequences_.size() > 1) {
-        copy_.assign(logits, logits + vocab_);
-        scores = copy_.data();
-      }
-      if (auto e = check_numbers(scores, vocab_); !e.ok()) return e;
-      processors_.process(sequence.tokens, scores);
-      if (masks && !apply_mask(masks + row * mask_words(vocab_), vocab_, scores)) {
+      if (auto e = check_numbers(logits, vocab_); !e.ok()) return e;
+      if (first) break;  // all sequences start from one row
+      logits += vocab_;
+    }
+    return {};
+  }
+
+  void process(float* logits) override {
+    const bool first = is_first();
+    for (const Sequence& sequence : sequences_) {
+      if (sequence.reason != FinishReason::kNone) continue;
+      processors_.process(sequence.tokens, logits);
+      if (first) break;
+      logits += vocab_;
+    }
+  }
+
+  Result<void> warp(float* scores, const std::uint32_t* masks) override {
+    const bool first = is_first();
+    for (const Sequence& sequence : sequences_) {
+      if (sequence.reason != FinishReason::kNone) continue;
+      if (masks && !apply_mask(masks, vocab_, scores)) {
         return input_error("generate: the other options forbid every token that response_format allows");
       }
-      const std::int32_t token = choose(sequence, scores);
+      if (options_.do_sample) processors_.warp(scores);
+      if (first) break;
+      scores += vocab_;
+      if (masks) masks += mask_words(vocab_);
+    }
+    return {};
+  }
+
+  void choose(float* scores) override {
+    const bool first = is_first();
+    continuations_.clear();
+    std::int32_t row = 0;
+    if (first && options_.do_sample) kernels_.softmax_rows(scores, 1, vocab_, vocab_);
+    for (Sequence& sequence : sequences_) {
+      if (sequence.reason != FinishReason::kNone) continue;
+      float* own = scores + row * vocab_;
+      if (!first && options_.do_sample) kernels_.softmax_rows(own, 1, vocab_, vocab_);
+      const auto best = [&] { return static_cast<std::int32_t>(std::max_element(own, own + vocab_) - own); };
+      const std::int32_t token = options_.do_sample ? draw(own, vocab_, sequence.generator.uniform()) : best();
       sequence.tokens.push_back(token);
       sequence.reason = reason_of(sequence, token);
       if (sequence.reason == FinishReason::kNone) continuations_.push_back({row, token});
       if (!first) ++row;
     }
-    return {};
   }
 
   std::size_t force(std::span<const std::int32_t> tokens) override {
@@ -104,11 +132,7 @@ class Sampler : public Search {
     Generator generator;
   };
 
-  std::int32_t choose(Sequence& sequence, float* scores) {
-    if (!options_.do_sample) return static_cast<std::int32_t>(std::max_element(scores, scores + vocab_) - scores);
-    processors_.to_probabilities(scores);
-    return draw(scores, vocab_, sequence.generator.uniform());
-  }
+  bool is_first() const { return sequences_[0].tokens.size() == prompt_; }
   FinishReason reason_of(const Sequence& sequence, std::int32_t token) const {
     const auto& ends = options_.eos_token_ids;
     if (std::find(ends.begin(), ends.end(), token) != ends.end()) return FinishReason::kEos;
@@ -123,7 +147,7 @@ class Sampler : public Search {
   Stops stops_;
   Processors processors_;
   std::vector<Sequence> sequences_;
-  std::vector<float> copy_;
+  const Kernels& kernels_;
 };
 
 Error invalid(const char* option, const std::string& expected, const std::string& found) {
@@ -131,19 +155,6 @@ Error invalid(const char* option, const std::string& expected, const std::string
 }
 
 }  // namespace
-
-Result<void> check_numbers(const float* logits, std::int64_t vocab) {
-  bool any = false;
-  for (std::int64_t i = 0; i < vocab; ++i) {
-    if (std::isnan(logits[i]) || logits[i] > 3e38f) {
-      return model_format_error("generate: the model's logits are not finite, token " + std::to_string(i) +
-                                " (check its weights for NaN and infinity)");
-    }
-    any = any || logits[i] > -3e38f;
-  }
-  if (!any) return model_format_error("generate: the model gives every token a logit of -infinity");
-  return {};
-}
 
 Result<void> Search::check(const GenerateOptions& options, std::int64_t vocab) {
   constexpr std::int64_t kMost = 1 << 22, kMostSequences = 64;

@@ -14,7 +14,7 @@
 
 namespace wattn {
 
-enum class FinishReason : std::uint8_t { kNone, kEos, kStop, kLength };
+enum class FinishReason : std::uint8_t { kNone, kEos, kStop, kLength, kTime };
 
 struct Generated {
   std::vector<std::int32_t> tokens{};  // the new ones, including the one that ended the sequence
@@ -47,8 +47,21 @@ class Search {
   // logits: a row [vocab] for each sequence of next(), which it overwrites; the first time one row, for the token after the prompt.
   // A ModelFormatError for logits that are not finite. masks: for each row, bits of the tokens that may be chosen, of
   // mask_words(vocab); null: all may.
-  virtual Result<void> take(float* logits, const std::uint32_t* masks) = 0;
-  Result<void> take(float* logits) { return take(logits, nullptr); }
+  Result<void> take(float* logits, const std::uint32_t* masks = nullptr) {
+    if (auto e = start(logits); !e.ok()) return e;
+    process(logits);
+    if (auto e = warp(logits, masks); !e.ok()) return e;
+    choose(logits);
+    return {};
+  }
+  // The parts of take(), for a caller that reads or changes the rows between them.
+  // Checks the logits. Beams make log-probabilities of them.
+  virtual Result<void> start(float* logits) = 0;
+  // Applies the logits processors.
+  virtual void process(float* logits) = 0;
+  // Forbids what masks do not have, then applies what shapes a distribution before it is drawn from.
+  virtual Result<void> warp(float* scores, const std::uint32_t* masks) = 0;
+  virtual void choose(float* scores) = 0;
   static std::int64_t mask_words(std::int64_t vocab) { return (vocab + 31) / 32; }
   // Appends tokens to the only sequence without logits, up to one that would end it. Returns how many.
   virtual std::size_t force(std::span<const std::int32_t>) { return 0; }

@@ -55,7 +55,7 @@ Result<GenerateOptions> options_for(const GenerateRequest& request, std::size_t 
   return options;
 }
 
-Result<void> check_ids(const std::vector<std::int32_t>& ids, std::int64_t vocab, std::size_t index) {
+Result<void> check_ids(std::span<const std::int32_t> ids, std::int64_t vocab, std::size_t index) {
   for (const std::int32_t id : ids) {
     if (id >= 0 && id < vocab) continue;
     return input_error("prompt " + std::to_string(index) + ": expected ids below vocab_size " + std::to_string(vocab) + ", found " +
@@ -106,6 +106,7 @@ Result<std::unique_ptr<Generation>> Generation::begin(Model& model, const std::v
         Search::make(options.value(), tokens, vocab, model.kernels(), make_stops(model.tokenizer(), request.stop_strings));
     prompt.tokens = tokens;
     prompt.given = tokens.size();
+    prompt.most = size + options.value().max_new_tokens;
     for (std::int64_t j = 0; j < width; ++j) {
       prompt.slots.push_back(static_cast<std::int32_t>(static_cast<std::int64_t>(i) * width + j));
     }
@@ -118,6 +119,13 @@ Result<std::unique_ptr<Generation>> Generation::begin(Model& model, const std::v
   }
   if (prompts.empty()) return out;
   SlotCapacity capacity{.slots = slots, .length = longest};
+  if (!request.rows_from.empty() && (model.decoder() || request.rows_from.size() != prompts.size())) {
+    return input_error("rows_from: expected a decoder, and one number for each prompt");
+  }
+  out->rows_from_ = request.rows_from;
+  out->pauses_ = request.pauses || !request.rows_from.empty();
+  out->num_proposed_ = width > 1 || out->pauses_ ? 0 : std::clamp<std::int64_t>(request.num_proposed, 0, kMostProposed);
+  capacity.more_rows = std::max(slots * out->num_proposed_, out->rows_from_.empty() ? 0 : kShownRows);
   if (model.decoder()) {
     capacity.sources = static_cast<std::int64_t>(prompts.size());
     for (const auto& source : prompts) {
@@ -133,7 +141,11 @@ Result<std::unique_ptr<Generation>> Generation::begin(Model& model, const std::v
   out->turn_ = model.slots().turn();
   for (Prompt& prompt : out->prompts_) {
     // At least one token is read, for its logits.
-    prompt.restored = model.slots().restore(prompt.slots[0], std::span(prompt.tokens).first(prompt.given - 1));
+    std::size_t most = prompt.given - 1;
+    if (const auto i = static_cast<std::size_t>(&prompt - out->prompts_.data()); i < out->rows_from_.size()) {
+      most = std::min(most, static_cast<std::size_t>(std::max(out->rows_from_[i], 0)));
+    }
+    prompt.restored = model.slots().restore(prompt.slots[0], std::span(prompt.tokens).first(most));
     prompt.read = prompt.restored;
   }
   return out;
@@ -151,34 +163,122 @@ Result<void> Generation::read_source() {
 }
 
 // Reads one batch of the prompts' tokens.
-Result<void> Generation::read_prompts() {
+Result<bool> Generation::read_prompts() {
   const std::int64_t budget = model_.slots().token_budget();
-  std::vector<std::pair<std::size_t, std::int64_t>> ends;  // prompts whose last token is in the batch, and its row
   while (prompts_read_ < prompts_.size() && batch_.tokens() < budget) {
     Prompt& prompt = prompts_[prompts_read_];
     const auto rest = std::span<const std::int32_t>(prompt.tokens).subspan(static_cast<std::size_t>(prompt.read));
-    const std::int64_t count = std::min(static_cast<std::int64_t>(rest.size()), budget - batch_.tokens());
+    std::int64_t count = std::min(static_cast<std::int64_t>(rest.size()), budget - batch_.tokens());
+    if (!rows_from_.empty()) count = std::min(count, show_rows(count));
+    if (count == 0) break;
     add(prompts_read_, prompt.slots[0], prompt.read, rest.first(static_cast<std::size_t>(count)));
     prompt.read += count;
-    if (prompt.read == static_cast<std::int64_t>(prompt.tokens.size())) ends.emplace_back(prompts_read_++, batch_.tokens() - 1);
+    if (prompt.read < static_cast<std::int64_t>(prompt.tokens.size())) break;
+    if (rows_from_.empty()) {
+      rows_.push_back(batch_.tokens() - 1);
+      prompts_of_rows_.push_back(prompts_read_);
+    }
+    ++prompts_read_;
   }
-  return read_batch(ends);
+  return run_batch();
 }
 
-Result<void> Generation::read_batch(const std::vector<std::pair<std::size_t, std::int64_t>>& ends) {
+// Notes the rows of the next tokens of a prompt that are to be shown, as many as there is room for. Returns how many tokens that
+// are.
+std::int64_t Generation::show_rows(std::int64_t most) {
+  const std::int64_t read = prompts_[prompts_read_].read, from = rows_from_[prompts_read_];
+  std::int64_t count = std::clamp<std::int64_t>(from - read, 0, most);
+  for (; count < most && std::cmp_less(rows_.size(), kShownRows); ++count) {
+    rows_.push_back(batch_.tokens() + count);
+    prompts_of_rows_.push_back(prompts_read_);
+  }
+  return count;
+}
+
+// Reads the last token of each running sequence, or those that were given in its place.
+Result<bool> Generation::read_new() {
+  for (std::size_t index = 0; index < prompts_.size(); ++index) {
+    Prompt& prompt = prompts_[index];
+    const auto next = prompt.search->next();
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      const auto ids = prompt.given_next.empty() ? std::span(&next[i].token, 1) : std::span(prompt.given_next);
+      add(index, prompt.slots[i], prompt.read, ids);
+      for (std::size_t j = prompt.proposed + 1; j > 0; --j) rows_.push_back(batch_.tokens() - static_cast<std::int64_t>(j));
+      prompt.in_batch = static_cast<std::int64_t>(ids.size() - prompt.proposed);
+    }
+    if (!next.empty()) prompts_of_rows_.push_back(index);
+  }
+  return batch_.batch() > 0 ? run_batch() : false;
+}
+
+Result<bool> Generation::run_batch() {
   const auto hidden = model_.slots().run(batch_, nullptr);
   if (!hidden.ok()) return hidden.error();
-  batch_.clear();
-  if (ends.empty()) return {};
-  rows_.clear();
-  for (const auto& [index, row] : ends) rows_.push_back(row);
-  float* logits = model_.slots().logits(hidden.value(), rows_);
-  for (const auto& [index, row] : ends) {
-    if (auto e = prompts_[index].search->take(logits, masks_of(index)); !e.ok()) return e;
-    logits += model_.generator().config().vocab_size;
-    reorder_slots(prompts_[index]);
+  if (rows_.empty()) return true;
+  logits_ = model_.slots().logits(hidden.value(), rows_);
+  phase_ = rows_from_.empty() ? GenerationPhase::kLogits : GenerationPhase::kPrompt;
+  if (phase_ == GenerationPhase::kPrompt) return true;
+  float* rows = logits_;
+  for (const std::size_t index : prompts_of_rows_) {
+    const Prompt& prompt = prompts_[index];
+    if (auto e = prompt.search->start(rows); !e.ok()) return e.error();
+    rows += (prompt.running + static_cast<std::int64_t>(prompt.proposed)) * model_.generator().config().vocab_size;
   }
+  if (pauses_) return true;
+  for (;;) {
+    if (auto more = end_phase(); !more.ok() || phase_ == GenerationPhase::kNone) return more;
+  }
+}
+
+// Goes from one phase to the next.
+Result<bool> Generation::end_phase() {
+  const std::int64_t vocab = model_.generator().config().vocab_size;
+  float* rows = logits_;
+  for (const std::size_t index : prompts_of_rows_) {
+    Prompt& prompt = prompts_[index];
+    const std::int64_t count = prompt.running + static_cast<std::int64_t>(prompt.proposed);
+    auto ended = Result<void>();
+    if (phase_ == GenerationPhase::kLogits) prompt.search->process(rows);
+    if (phase_ == GenerationPhase::kProcessed) ended = prompt.search->warp(rows, masks_of(index));
+    if (phase_ == GenerationPhase::kScores) ended = choose(prompt, rows);
+    if (!ended.ok()) return ended.error();
+    rows += count * vocab;
+  }
+  phase_ = phase_ == GenerationPhase::kScores ? GenerationPhase::kNone : static_cast<GenerationPhase>(static_cast<int>(phase_) + 1);
+  if (phase_ != GenerationPhase::kNone) return true;
+  has_new_ = true;
+  return !done();
+}
+
+// The tokens that scores choose, and as many proposed ones as are the same.
+Result<void> Generation::choose(Prompt& prompt, float* scores) {
+  prompt.search->choose(scores);
+  prompt.read += std::exchange(prompt.in_batch, 0);
+  for (const std::int32_t token : std::span(prompt.given_next).last(std::exchange(prompt.proposed, 0))) {
+    const auto next = prompt.search->next();
+    if (next.empty() || next[0].token != token) break;
+    ++prompt.read;
+    scores += model_.generator().config().vocab_size;
+    if (auto e = prompt.search->take(scores); !e.ok()) return e;
+  }
+  prompt.given_next.clear();
+  reorder_slots(prompt);
   return {};
+}
+
+std::vector<std::int32_t> Generation::prompts_of_rows() const {
+  std::vector<std::int32_t> out;
+  if (phase_ == GenerationPhase::kNone) return out;
+  for (const std::size_t index : prompts_of_rows_) {
+    const std::int64_t count = phase_ == GenerationPhase::kPrompt ? 1 : prompts_[index].running;
+    out.insert(out.end(), static_cast<std::size_t>(count), static_cast<std::int32_t>(index));
+  }
+  return out;
+}
+
+std::span<float> Generation::rows() {
+  if (phase_ == GenerationPhase::kNone) return {};
+  return {logits_, rows_.size() * static_cast<std::size_t>(model_.generator().config().vocab_size)};
 }
 
 // The first continuation of a sequence keeps its slot; for others it is copied to a free slot.
@@ -243,45 +343,31 @@ Result<bool> Generation::step() {
 }
 
 Result<bool> Generation::run_step() {
+  if (is_ended_) return false;
+  if (phase_ == GenerationPhase::kPrompt) {
+    phase_ = GenerationPhase::kNone;
+    if (prompts_read_ == prompts_.size()) return false;
+  }
+  if (phase_ != GenerationPhase::kNone) return end_phase();
   batch_.clear();
+  rows_.clear();
+  prompts_of_rows_.clear();
   if (sources_read_ < sources_.size()) {
     if (auto e = read_source(); !e.ok()) return e.error();
     return true;
   }
-  if (prompts_read_ < prompts_.size()) {
-    if (auto e = read_prompts(); !e.ok()) return e.error();
-    return prompts_read_ < prompts_.size() || !done();
-  }
-  rows_.clear();
-  for (std::size_t index = 0; index < prompts_.size(); ++index) {
-    const Prompt& prompt = prompts_[index];
-    const auto next = prompt.search->next();
-    for (std::size_t i = 0; i < next.size(); ++i) {
-      const auto ids = prompt.forced.empty() ? std::span(&next[i].token, 1) : std::span(prompt.forced);
-      add(index, prompt.slots[i], prompt.read, ids);
-      rows_.push_back(batch_.tokens() - 1);
-    }
-  }
-  if (batch_.batch() == 0) return false;
-  const auto hidden = model_.slots().run(batch_, nullptr);
-  if (!hidden.ok()) return hidden.error();
-  float* logits = model_.slots().logits(hidden.value(), rows_);
-  for (Prompt& prompt : prompts_) {
-    if (prompt.running == 0) continue;
-    prompt.read += prompt.forced.empty() ? 1 : static_cast<std::int64_t>(prompt.forced.size());
-    prompt.forced.clear();
-    const auto index = static_cast<std::size_t>(&prompt - prompts_.data());
-    if (auto e = prompt.search->take(logits, masks_of(index)); !e.ok()) return e.error();
-    logits += prompt.running * model_.generator().config().vocab_size;
-    reorder_slots(prompt);
-  }
-  return !done();
+  return prompts_read_ < prompts_.size() ? read_prompts() : read_new();
 }
 
 std::vector<std::vector<Generated>> Generation::results() const {
   std::vector<std::vector<Generated>> out;
   out.reserve(prompts_.size());
-  for (const Prompt& prompt : prompts_) out.push_back(prompt.search->results());
+  for (const Prompt& prompt : prompts_) {
+    out.push_back(prompt.search->results());
+    for (Generated& one : out.back()) {
+      if (is_ended_ && one.reason == FinishReason::kNone) one.reason = FinishReason::kTime;
+    }
+  }
   return out;
 }
 
@@ -299,18 +385,34 @@ std::size_t Generation::constrain(std::size_t slot, const std::vector<std::int32
   if (width > 1 || own.running == 0) return 0;
   const auto next = own.search->next();
   const bool is_read = !next.empty();
-  if (is_read && own.forced.empty()) own.forced.assign(1, next[0].token);
+  if (is_read && own.given_next.empty()) own.given_next.assign(1, next[0].token);
   const std::size_t room = static_cast<std::size_t>(model_.slots().token_budget()) / slots - 1;
   const std::size_t taken = own.search->force(forced.first(std::min(forced.size(), room)));
-  auto& list = is_read ? own.forced : own.tokens;
+  auto& list = is_read ? own.given_next : own.tokens;
   list.insert(list.end(), forced.begin(), forced.begin() + static_cast<std::ptrdiff_t>(taken));
   return taken;
+}
+
+void Generation::propose(std::size_t prompt, std::span<const std::int32_t> ids) {
+  if (prompt >= prompts_.size() || !masks_.empty() || phase_ != GenerationPhase::kNone) return;
+  Prompt& own = prompts_[prompt];
+  const auto next = own.search->next();
+  if (own.slots.size() > 1 || next.empty() || !own.given_next.empty()) return;
+  const auto most = [](std::int64_t count) { return static_cast<std::size_t>(std::max<std::int64_t>(count, 0)); };
+  const std::size_t room = std::min({most(num_proposed_), most(own.most - own.read - 1),
+                                     most(model_.slots().token_budget() / static_cast<std::int64_t>(prompts_.size()) - 1)});
+  ids = ids.first(std::min(ids.size(), room));
+  if (!check_ids(ids, model_.generator().config().vocab_size, prompt).ok()) return;
+  own.given_next.assign(1, next[0].token);
+  own.given_next.insert(own.given_next.end(), ids.begin(), ids.end());
+  own.proposed = ids.size();
 }
 
 std::vector<std::vector<std::int32_t>> Generation::take_new() {
   std::vector<std::vector<std::int32_t>> out(prompts_.size());
   for (std::size_t i = 0; i < prompts_.size(); ++i) {
     if (prompts_[i].slots.size() > 1) {
+      if (!has_new_) continue;
       for (const auto& [from, token] : prompts_[i].search->next()) out[i].insert(out[i].end(), {from, token});
       continue;
     }
@@ -319,6 +421,7 @@ std::vector<std::vector<std::int32_t>> Generation::take_new() {
     const std::size_t shown = std::min(std::exchange(prompts_[i].shown, tokens.size()), tokens.size());
     out[i].assign(tokens.begin() + static_cast<std::ptrdiff_t>(shown), tokens.end());
   }
+  has_new_ = false;
   return out;
 }
 

@@ -22,13 +22,26 @@ struct GenerateRequest {
   std::optional<std::int32_t> decoder_start_token_id{};  // encoder-decoder: the first token of every sequence
   std::vector<std::string> stop_strings{};               // end a sequence and remain in the text
   std::vector<std::int32_t> holds{};                     // [prompts] numbers for Slots::hold(); empty: none
+  bool pauses = false;                                   // a step ends at each GenerationPhase
+  // [prompts] Nothing is generated: the prompts are read, and steps pause with the rows of each prompt's tokens from this one on.
+  std::vector<std::int32_t> rows_from{};
+  std::int64_t num_proposed = 0;  // most tokens of propose()
+};
+
+// What the rows of a paused step are.
+enum class GenerationPhase : std::uint8_t {
+  kNone,       // there are none
+  kLogits,     // as the model gives them; of beams, log-probabilities from here on
+  kProcessed,  // after the logits processors
+  kScores,     // what tokens are chosen by
+  kPrompt      // logits of rows_from
 };
 
 // A prompt's longest beginning that is kept (engine/prefixes.h) is not read again: the first token comes sooner, and no bit
 // changes. What was read is kept when a Generation ends, after all steps or before.
 class Generation final : public Job {
  public:
-  static constexpr std::int64_t kUsualTokens = 256;
+  static constexpr std::int64_t kUsualTokens = 256, kMostProposed = 64, kShownRows = 32;
 
   // Reserves slots for the prompts (in an encoder-decoder the sources), each of at least one token. Needs an lm head. A Model
   // supports one Generation at a time.
@@ -38,8 +51,16 @@ class Generation final : public Job {
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
   // The first steps read the prompts, token_budget() tokens each, and generate their first tokens; each further one generates one
-  // token for every unfinished sequence. False when all are finished.
+  // token for every unfinished sequence, and those of propose() that it would have generated next. False when all are finished.
   Result<bool> step() override;
+  // Ends all sequences before the next step.
+  void end() { is_ended_ = true; }
+
+  // Between the phases of a paused step: a row [vocab] for each running sequence of the prompts that it is of, in turn; of
+  // rows_from, for each token.
+  GenerationPhase phase() const { return phase_; }
+  std::span<float> rows();
+  std::vector<std::int32_t> prompts_of_rows() const;  // [rows]
 
   // [prompts], each as Search::results().
   std::vector<std::vector<Generated>> results() const;
@@ -51,6 +72,9 @@ class Generation final : public Job {
   // What a constraint says of the next step for slot = prompt * width + row (of take_new; before the first step, row 0): mask, as
   // in Search::take, which holds until it is replaced, and tokens to append before it, of which it takes as many as fit.
   std::size_t constrain(std::size_t slot, const std::vector<std::int32_t>& mask, std::span<const std::int32_t> forced);
+  // Tokens that may follow the last one of a prompt's only sequence. The next step reads them too, as far as there is room, and
+  // takes the first ones, up to where it chooses another: no choice depends on them.
+  void propose(std::size_t prompt, std::span<const std::int32_t> ids);
 
  private:
   explicit Generation(Model& model) : model_(model) {}
@@ -64,17 +88,25 @@ class Generation final : public Job {
     std::vector<std::int32_t> reordered{};  // [width] scratch of reorder_slots
     std::int64_t running = 1;               // running sequences
     std::int64_t read = 0;                  // tokens in each running slot
-    std::vector<std::int32_t> forced{};     // after the last chosen token of the only sequence
-    std::size_t shown = 0;                  // tokens returned by take_new
+    std::vector<std::int32_t>
+        given_next{};           // to be read next of the only sequence: its last token and what follows; empty: that one
+    std::size_t proposed = 0;   // of those, tokens that are not chosen yet
+    std::int64_t in_batch = 0;  // tokens of each running sequence in the batch that are not in `read`
+    std::int64_t most = 0;      // tokens that a sequence may have
+    std::size_t shown = 0;      // tokens returned by take_new
   };
 
   bool done() const;
   Result<bool> run_step();
   void keep(bool holds);
   Result<void> read_source();
-  Result<void> read_prompts();
+  Result<bool> read_prompts();
+  std::int64_t show_rows(std::int64_t most);
+  Result<bool> read_new();
   void add(std::size_t index, std::int32_t slot, std::int64_t position, std::span<const std::int32_t> ids);
-  Result<void> read_batch(const std::vector<std::pair<std::size_t, std::int64_t>>& ends);
+  Result<bool> run_batch();
+  Result<bool> end_phase();
+  Result<void> choose(Prompt& prompt, float* scores);
   void reorder_slots(Prompt& prompt);
 
   Model& model_;
@@ -87,7 +119,15 @@ class Generation final : public Job {
   std::vector<std::uint32_t> masks_;  // [prompts * width][mask words]; empty: no constraint
   const std::uint32_t* masks_of(std::size_t prompt) const;
   Batch batch_;
-  std::vector<std::int64_t> rows_;
+  std::vector<std::int64_t> rows_;  // of the batch, whose logits are computed
+  std::vector<std::int32_t> rows_from_;
+  std::vector<std::size_t> prompts_of_rows_;  // in turn; of rows_from, for each row
+  float* logits_ = nullptr;                   // [rows, vocab]
+  std::int64_t num_proposed_ = 0;
+  bool pauses_ = false;
+  GenerationPhase phase_ = GenerationPhase::kNone;
+  bool has_new_ = false;  // since take_new()
+  bool is_ended_ = false;
 };
 
 }  // namespace wattn

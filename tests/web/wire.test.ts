@@ -177,7 +177,16 @@ describe('answers', () => {
     expect([sequences.length, reasons.length, Array.from(counts)]).toEqual([2, 2, [1, 1]]);
     const { job } = model.generate([[1, 5, 6]], { max_new_tokens: 3 }, 0);
     expect(model.constrain(new Int32Array(64).fill(-1), [], 0).taken).toBe(0);
+    expect(model.end_generation().code).toBe(0);
     expect(model.cancel(job).code).toBe(0);
+    const paused = model.generate([[1, 5, 6]], { max_new_tokens: 3, pauses: true }, 1);
+    expect(paused.phase).toBe('logits');
+    const shown = model.rows();
+    expect([Array.from(shown.prompts), shown.rows.length]).toEqual([[0], model.info().vocab_size]);
+    expect(model.set_rows(shown.rows).code).toBe(0);
+    expect(model.propose([5], 0).code).toBe(0);
+    expect(model.cancel(paused.job).code).toBe(0);
+    expect(model.rows().code).not.toBe(0); // no generation runs
     const long = Array.from({ length: 40 }, (_, i) => 5 + (i % 20));
     expect(model.generate([long], { max_new_tokens: 1, holds: [3] }, 100).kept_tokens).toBeGreaterThanOrEqual(32);
     const { bytes } = model.save_prefix(long.slice(0, 32));

@@ -70,9 +70,14 @@ export type EarlyStopping = 'no' | 'yes' | 'never';
 export const kEarlyStoppingWords = ['no', 'yes', 'never'] as const;
 
 /** Why a sequence ended. */
-export type FinishReason = 'eos' | 'stop' | 'length';
+export type FinishReason = 'eos' | 'stop' | 'length' | 'time';
 
-export const kFinishReasonWords = ['eos', 'stop', 'length'] as const;
+export const kFinishReasonWords = ['eos', 'stop', 'length', 'time'] as const;
+
+/** What the rows of a generation that pauses are, at this moment. */
+export type GenerationPhase = 'none' | 'logits' | 'processed' | 'scores' | 'prompt';
+
+export const kGenerationPhaseWords = ['none', 'logits', 'processed', 'scores', 'prompt'] as const;
 
 export type TrainMethod = 'lora' | 'full' | 'last_layers' | 'head';
 
@@ -179,6 +184,12 @@ export interface SeamGenerateRequest {
   min_new_tokens?: number | undefined;
   decoder_start_token_id?: number | undefined;
   stop_strings?: string[] | undefined;
+  /** each step ends three times: with logits, once they are processed, and as scores */
+  pauses?: boolean | undefined;
+  /** only reads the prompts, and pauses with the logits of each prompt's tokens from this one on */
+  rows_from?: number[] | undefined;
+  /** most tokens of propose() */
+  num_proposed?: number | undefined;
   /** numbers by which what is kept of each prompt is held, until release_prefix() */
   holds?: number[] | undefined;
   do_sample?: boolean | undefined;
@@ -497,7 +508,9 @@ export interface LoadPrefixAnswer extends KeptAnswer {
 export interface GenerateAnswer extends KeptAnswer {
   /** [prompts] tokens that were kept from earlier calls */
   restored: Int32Array;
-  /** always there: each prompt's tokens since the last answer; with several sequences, the row and token of each that goes on */
+  /** always there, like the next one */
+  phase: GenerationPhase;
+  /** each prompt's tokens since the last answer; with several sequences, the row and token of each that goes on */
   new_tokens: Int32Array[];
   /** the tokens of all sequences of all prompts */
   sequences: Int32Array[];
@@ -506,6 +519,13 @@ export interface GenerateAnswer extends KeptAnswer {
   /** [sequences], like the next one */
   reasons: FinishReason[];
   scores: Float32Array;
+}
+
+export interface RowsAnswer extends Answer {
+  /** [rows, vocab] */
+  rows: Float32Array;
+  /** [rows] the prompt of each */
+  prompts: Int32Array;
 }
 
 export interface ConstrainAnswer extends Answer {
@@ -653,6 +673,13 @@ export interface ModelCalls {
   generate(prompts: readonly ArrayLike<number>[], options: SeamGenerateRequest, steps: number): GenerateAnswer;
   /** of the next step: mask, a bit for each token that may come, and tokens to append first. slot: prompt * the most rows of one + row */
   constrain(mask: ArrayLike<number>, forced: ArrayLike<number>, slot: number): ConstrainAnswer;
+  /** what may follow; the next step takes the first ones, as far as the model chooses them */
+  propose(ids: ArrayLike<number>, prompt: number): Answer;
+  /** of a paused step: one for each running sequence of the prompts that were read */
+  rows(): RowsAnswer;
+  set_rows(rows: ArrayLike<number>): Answer;
+  /** the next step ends what has not ended: 'time' */
+  end_generation(): Answer;
   /** keys and values of ids, all of which must be kept */
   save_prefix(ids: ArrayLike<number>): SavePrefixAnswer;
   /** keeps what save_prefix() gave, if this model would compute it; ends a generation */
@@ -765,7 +792,7 @@ export interface TrainingCalls {
 /** The calls of each handle, in their order in C++, each with the kinds of its arguments: see kWrite in wire_calls.ts. */
 export const kCalls = {
   Model:
-    'describe l,gguf_files b,begin lo,begin_weight_file sn,push b,make_room_for_helpers n,use_helpers n,finish,add_adapter wif,use_adapter n,delete_adapter n,merge_adapter n,embed tonn,predict tton,generate Ion,constrain iin,save_prefix i,load_prefix ibn,release_prefix n,run nn,cancel n,forward iiiiifffwFo,describe_tokenizer,tokens_to_string w,token_to_id s,info,summary n,find_spans tton,token_vectors ton,sparse_vectors ton,plan,blocks_of w,train_begin o,train_plan nnnn,train_words ttifn,train_count ttifn,train_accumulate ttifnn,train_outputs ttifnnn,train_gradient fn,train_drop,train_evaluate ttifn,train_update,train_state,train_set_state fn,train_adapter,checkpoint',
+    'describe l,gguf_files b,begin lo,begin_weight_file sn,push b,make_room_for_helpers n,use_helpers n,finish,add_adapter wif,use_adapter n,delete_adapter n,merge_adapter n,embed tonn,predict tton,generate Ion,constrain iin,propose in,rows,set_rows f,end_generation,save_prefix i,load_prefix ibn,release_prefix n,run nn,cancel n,forward iiiiifffwFo,describe_tokenizer,tokens_to_string w,token_to_id s,info,summary n,find_spans tton,token_vectors ton,sparse_vectors ton,plan,blocks_of w,train_begin o,train_plan nnnn,train_words ttifn,train_count ttifn,train_accumulate ttifnn,train_outputs ttifnnn,train_gradient fn,train_drop,train_evaluate ttifn,train_update,train_state,train_set_state fn,train_adapter,checkpoint',
   Tokenizer: 'load l,load_gguf bn,describe',
   Training: 'load b,feed t,step,result',
 } as const;

@@ -339,6 +339,205 @@ TEST(Generate, RejectsInvalidRequests) {
   EXPECT_EQ(generate(*model, {Ids(11, 5)}, open)[0][0].tokens.size(), 1U);
 }
 
+// What is proposed only saves steps: any proposals, right ones and wrong ones, give the tokens of a search without them.
+TEST(Generate, ProposalsChangeNoTokenAndSaveSteps) {
+  for (const std::string& name : test::case_names(kFolder)) {
+    SCOPED_TRACE(name);
+    const auto model = load(name);
+    ASSERT_TRUE(model);
+    const Json expected = read_json(kFolder + name + "/expected.json");
+    const std::vector<Ids> prompts{to_ids(expected.root()["inputs"][0]["input_ids"]),
+                                   to_ids(expected.root()["inputs"][1]["input_ids"])};
+    for (const bool samples : {false, true}) {
+      GenerateRequest request;
+      request.max_new_tokens = 12;
+      request.options.do_sample = samples;
+      request.options.seed = 5;
+      request.options.repetition_penalty = 1.2;
+      const auto plain = generate(*model, prompts, request);
+      request.num_proposed = 5;
+      for (const int wrong_at : {0, 1, 3, 5, 99}) {
+        SCOPED_TRACE(wrong_at);
+        auto begun = Generation::begin(*model, prompts, request);
+        ASSERT_TRUE(begun.ok());
+        Generation& job = *begun.value();
+        int steps = 0;
+        for (auto more = Result<bool>(true); more.value(); ++steps) {
+          more = job.step();
+          ASSERT_TRUE(more.ok()) << more.error().message;
+          const auto so_far = job.results();
+          for (std::size_t i = 0; i < prompts.size(); ++i) {
+            const Ids& whole = plain[i][0].tokens;
+            Ids next(whole.begin() + static_cast<std::ptrdiff_t>(so_far[i][0].tokens.size()), whole.end());
+            next.resize(7, 0);  // more than may be proposed, and past the end
+            if (wrong_at < 7) next[static_cast<std::size_t>(wrong_at)] ^= 1;
+            job.propose(i, next);
+          }
+        }
+        const auto made = job.results();
+        for (std::size_t i = 0; i < prompts.size(); ++i) EXPECT_EQ(made[i][0].tokens, plain[i][0].tokens);
+        const int longest = static_cast<int>(std::max(plain[0][0].tokens.size(), plain[1][0].tokens.size()));
+        if (wrong_at == 0) EXPECT_EQ(steps, longest);  // none is taken
+        if (wrong_at == 99) EXPECT_LE(steps, 1 + (longest + 5) / 6);
+      }
+    }
+  }
+}
+
+// A paused step shows the rows three times. Writing back what was read changes nothing; forbidding a token forbids it.
+TEST(Generate, PausesShowTheRowsThatTokensAreChosenBy) {
+  const auto model = load("smollm");
+  ASSERT_TRUE(model);
+  const Json expected = read_json(kFolder + "smollm/expected.json");
+  const Ids prompt = to_ids(expected.root()["inputs"][1]["input_ids"]), other = to_ids(expected.root()["inputs"][0]["input_ids"]);
+  const auto vocab = static_cast<std::size_t>(model->generator().config().vocab_size);
+  const std::vector<float> logits = look(*model, prompt).logits;
+  const auto best_of = [](std::span<const float> row) {
+    return static_cast<std::int32_t>(std::ranges::max_element(row) - row.begin());
+  };
+  for (const int width : {1, 3}) {
+    for (const bool samples : {false, true}) {
+      if (samples && width > 1) continue;
+      GenerateRequest request;
+      request.max_new_tokens = 6;
+      request.options.do_sample = samples;
+      request.options.temperature = 0.7;
+      request.options.num_beams = width;
+      request.options.seed = 3;
+      const auto plain = generate(*model, {prompt, other}, request);
+      request.pauses = true;
+      auto begun = Generation::begin(*model, {prompt, other}, request);
+      ASSERT_TRUE(begun.ok());
+      Generation& job = *begun.value();
+      std::vector<GenerationPhase> phases;
+      std::vector<std::int32_t> best;
+      for (auto more = Result<bool>(true); more.value();) {
+        more = job.step();
+        ASSERT_TRUE(more.ok());
+        phases.push_back(job.phase());
+        const std::span<float> rows = job.rows();
+        EXPECT_EQ(rows.empty(), job.phase() == GenerationPhase::kNone);
+        if (width == 1 && job.phase() == GenerationPhase::kLogits && phases.size() == 1) {
+          ASSERT_EQ(rows.size(), 2 * vocab);  // one row of each prompt
+          EXPECT_EQ(std::vector<float>(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(vocab)),
+                    std::vector<float>(logits.end() - static_cast<std::ptrdiff_t>(vocab), logits.end()));
+        }
+        if (job.phase() == GenerationPhase::kLogits && phases.size() > 4)
+          EXPECT_EQ(rows.size(), vocab * 2 * static_cast<std::size_t>(width));
+        if (job.phase() == GenerationPhase::kScores && width == 1) best.push_back(best_of(rows.first(vocab)));
+        const auto taken = job.take_new();
+        if (width == 1 || job.phase() != GenerationPhase::kNone) EXPECT_EQ(taken[0].empty(), job.phase() != GenerationPhase::kNone);
+      }
+      const auto made = job.results();
+      for (std::size_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(made[i][0].tokens, plain[i][0].tokens);
+        EXPECT_EQ(made[i][0].score, plain[i][0].score);
+      }
+      if (width == 1 && !samples) EXPECT_EQ(best, made[0][0].tokens);
+      for (std::size_t i = 0; i < phases.size(); ++i) EXPECT_EQ(static_cast<std::size_t>(phases[i]), (i + 1) % 4);
+    }
+  }
+  // The best token of each step is forbidden at each of the three moments.
+  GenerateRequest request;
+  request.max_new_tokens = 1;
+  const std::int32_t best = generate(*model, {prompt}, request)[0][0].tokens[0];
+  request.pauses = true;
+  for (int at = 0; at < 3; ++at) {
+    auto begun = Generation::begin(*model, {prompt}, request);
+    for (int i = 0; i < 4; ++i) {
+      if (i > 0 && i - 1 == at) begun.value()->rows()[static_cast<std::size_t>(best)] = -1e30F;
+      ASSERT_TRUE(begun.value()->step().ok());
+    }
+    EXPECT_NE(begun.value()->results()[0][0].tokens[0], best) << at;
+  }
+}
+
+TEST(Generate, EndsWhenItIsTold) {
+  const auto model = load("smollm");
+  ASSERT_TRUE(model);
+  GenerateRequest request;
+  request.max_new_tokens = 9;
+  request.options.eos_token_ids = {};
+  auto begun = Generation::begin(*model, {{5, 6, 7}, {8, 9}}, request);
+  ASSERT_TRUE(begun.ok());
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(begun.value()->step().value());
+  begun.value()->end();
+  EXPECT_FALSE(begun.value()->step().value());
+  for (const auto& made : begun.value()->results()) {
+    EXPECT_EQ(made[0].tokens.size(), 3U);
+    EXPECT_EQ(made[0].reason, FinishReason::kTime);
+  }
+}
+
+// A generation that only reads, and the rows of a prompt that it shows.
+std::vector<std::vector<float>> shown_rows(Model& model, const std::vector<Ids>& prompts, const std::vector<std::int32_t>& from) {
+  GenerateRequest request;
+  request.rows_from = from;
+  request.max_new_tokens = 1;
+  std::vector<std::vector<float>> out(prompts.size());
+  auto begun = Generation::begin(model, prompts, request);
+  EXPECT_TRUE(begun.ok()) << begun.error().message;
+  if (!begun.ok()) return out;
+  const auto vocab = static_cast<std::size_t>(model.generator().config().vocab_size);
+  for (bool more = true; more;) {
+    const auto step = begun.value()->step();
+    EXPECT_TRUE(step.ok());
+    more = step.ok() && step.value();
+    const auto of = begun.value()->prompts_of_rows();
+    EXPECT_LE(of.size(), 32U);
+    EXPECT_EQ(begun.value()->rows().size(), of.size() * vocab);
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      const auto row = begun.value()->rows().subspan(i * vocab, vocab);
+      out[static_cast<std::size_t>(of[i])].insert(out[static_cast<std::size_t>(of[i])].end(), row.begin(), row.end());
+    }
+  }
+  for (const auto& made : begun.value()->results()) EXPECT_TRUE(made[0].tokens.empty());
+  return out;
+}
+
+TEST(Generate, ShowsThePromptsRowsWithTheBitsOfAForwardPass) {
+  for (const std::string& name : test::case_names(kFolder)) {
+    SCOPED_TRACE(name);
+    const auto model = load(name);
+    ASSERT_TRUE(model);
+    const auto vocab = static_cast<std::ptrdiff_t>(model->generator().config().vocab_size);
+    std::vector<Ids> prompts;
+    for (int count : {1, 31, 32, 33, 40}) {
+      prompts.emplace_back();
+      for (int i = 0; i < count; ++i) prompts.back().push_back((3 + 7 * i) % 50);
+    }
+    for (const std::vector<std::int32_t>& from : {std::vector{0, 0, 0, 0, 0}, std::vector{0, 30, 5, 0, 39}}) {
+      for (int again = 0; again < 2; ++again) {  // the second time, prefixes are kept
+        const auto shown = shown_rows(*model, prompts, from);
+        for (std::size_t i = 0; i < prompts.size(); ++i) {
+          const std::vector<float> logits = look(*model, prompts[i]).logits;
+          EXPECT_EQ(shown[i], std::vector<float>(logits.begin() + from[i] * vocab, logits.end())) << i;
+        }
+      }
+    }
+  }
+}
+
+// Texts longer than one pass.
+TEST(Generate, ShowsTheRowsOfLongTexts) {
+  const std::string folder = golden(kLong + "llama"), positions = R"("max_position_embeddings":132)";
+  std::vector<NamedFile> files = test::small_files(folder);
+  std::string& config = files.front().bytes;
+  ASSERT_NE(config.find(positions), std::string::npos);
+  config.replace(config.find(positions), positions.size(), R"("max_position_embeddings":1100)");
+  auto loaded = load_model(files, folder, {.head = HeadKind::kCausalLm});
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  Model& model = *loaded.value();
+  const auto vocab = static_cast<std::ptrdiff_t>(model.generator().config().vocab_size);
+  Ids whole;
+  for (std::int32_t i = 0; i < 1099; ++i) whole.push_back(i * 31 % static_cast<std::int32_t>(vocab));
+  const std::vector<float> all = shown_rows(model, {whole}, {0})[0];
+  ASSERT_EQ(all.size(), whole.size() * static_cast<std::size_t>(vocab));
+  for (const std::int32_t from : {1, 511, 512, 513, 1098}) {
+    EXPECT_EQ(shown_rows(model, {whole}, {from})[0], std::vector<float>(all.begin() + from * vocab, all.end())) << from;
+  }
+}
+
 TEST(CausalForward, TheLogitLensOfTheLastLayerIsTheLogits) {
   const auto model = load("qwen3");
   ASSERT_TRUE(model);
