@@ -48,6 +48,15 @@ export const kCommands: Record<string, Options> = {
       'file stop',
     ),
   },
+  chat: {
+    ...kModel,
+    ...kCompute,
+    ...options(
+      'system history max-new-tokens context-length kv-cache-dtype temperature top-k top-p seed schema options',
+      'sample no-thinking',
+      'file stop',
+    ),
+  },
   tokenize: {
     ...kModel,
     ...kTexts,

@@ -22,6 +22,7 @@ import { report } from './inspect.js';
 import { indexFiles, searchFile } from './search.js';
 import { distillModel } from './distill.js';
 import { evaluateModel } from './evaluate.js';
+import { chat } from './chat.js';
 import { generate } from './generate.js';
 import { pack } from './pack.js';
 import { redact } from './redact.js';
@@ -117,6 +118,7 @@ const commands: Record<string, Command> = {
   run,
   redact,
   generate,
+  chat,
   tokenize,
   index: indexFiles,
   search: searchFile,

@@ -24,7 +24,7 @@ import {
   type TextGenerationOptions,
 } from '../entries/index.js';
 
-function generateOptions(values: Values): TextGenerationOptions {
+export function generateOptions(values: Values): TextGenerationOptions {
   const seed = number(values, 'seed');
   const temperature = number(values, 'temperature');
   return given({
@@ -43,7 +43,7 @@ function generateOptions(values: Values): TextGenerationOptions {
 }
 
 /** The format of --schema FILE. */
-async function formatOf(values: Values): Promise<{ response_format?: ResponseFormat }> {
+export async function formatOf(values: Values): Promise<{ response_format?: ResponseFormat }> {
   const file = text(values, 'schema');
   if (file === undefined) return {};
   const wrong = (what: string) => (cause: unknown) => {

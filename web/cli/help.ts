@@ -30,6 +30,7 @@ const kExamples: Record<string, string> = {
   rank: 'wattn rank --model cross-encoder/ms-marco-MiniLM-L6-v2 --query "When can I buy rolls?" --file notes.txt',
   run: 'wattn run --task fill-mask --model google-bert/bert-base-uncased "The [MASK] opens at six."',
   redact: 'wattn redact --file letter.txt',
+  chat: 'wattn chat --model HuggingFaceTB/SmolLM2-135M-Instruct --history talk.json',
   generate: 'wattn generate --model HuggingFaceTB/SmolLM2-135M-Instruct --chat --stream "Tell me a story."',
   tokenize: 'wattn tokenize --model google-bert/bert-base-uncased "The bakery opens at six."',
   index: 'wattn index notes --out notes.wattn',
@@ -54,6 +55,7 @@ const kAbout: Record<string, string> = {
   run        any other task: write {"text": .., "result": ..} per text
   redact     replace names and other entities by placeholders, or put them back
   generate   write {"text": .., "generated_text": ..} per text, or stream plain text
+  chat       talk with a model
   tokenize   write {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} per text, or train a tokenizer
   index      make one searchable file of a folder's texts
   search     write {"id": .., "score": .., "text": ..} per hit in such a file
@@ -149,7 +151,7 @@ The model:
 ${kModelHelp}${kComputeHelp}`,
   generate: `Usage: wattn generate --model MODEL [options] [TEXT...]
 
-Writes {"text": .., "generated_text": .., "tokens": .., "finish_reason": "eos" | "stop" | "length"} per text. A decoder continues the
+Writes {"text": .., "generated_text": .., "tokens": .., "finish_reason": "eos" | "stop" | "length" | "time"} per text. A decoder continues the
 text; an encoder-decoder (T5, BART, Marian) transforms it.
 
   --context-length N    maximum tokens of prompt and answer together (default: the model's own, at most 4096)
@@ -168,6 +170,27 @@ text; an encoder-decoder (T5, BART, Marian) transforms it.
   --options JSON        more options of the pipeline call: {"repetition_penalty": 1.2}
   --file FILE, --input auto
                         as in the other commands
+
+The model:
+${kModelHelp}${kComputeHelp}`,
+  chat: `Usage: wattn chat --model MODEL [options] [MESSAGE]
+
+Talks with a model that has a chat template. In a terminal it asks for messages until Ctrl+D; /help lists what can be asked of it. With MESSAGE
+it answers that one first. Elsewhere each line of standard input is a message of one conversation, and the answers go to standard output.
+What was said before is not computed again.
+
+  --system TEXT         the system message
+  --file FILE           put a file's text before the first message (may be repeated)
+  --history FILE        go on with the conversation in FILE, and keep it there after each answer (JSON messages)
+  --schema FILE         answers are JSON that satisfies the JSON Schema in FILE
+  --no-thinking         ask models that think first not to (enable_thinking: false)
+  --context-length N    maximum tokens of the conversation (default: the model's own, at most 4096)
+  --kv-cache-dtype q8   hold keys and values in 8 bits: 0.28 of their memory, the numbers change a little
+  --max-new-tokens N    maximum tokens of an answer (default: the model's own, else 256)
+  --temperature T, --top-k N, --top-p P, --seed N, --sample
+                        parameters of sampling (default: those of generation_config.json)
+  --stop TEXT           end an answer at this text (may be repeated)
+  --options JSON        more options of the pipeline call: {"repetition_penalty": 1.2}
 
 The model:
 ${kModelHelp}${kComputeHelp}`,
