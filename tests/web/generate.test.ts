@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AutoModelForCausalLM, AutoTokenizer, env, pipeline, Tensor } from 'wattn';
 import type { ChatMessage, TextGenerationPipeline } from 'wattn';
-import { failure, filesOf, goldens, largestDifference, readFloats, readJson, root } from './support.js';
+import { expectError, failure, filesOf, goldens, largestDifference, readFloats, readJson, root } from './support.js';
 
 const model = join(goldens, 'decoders/llama');
 const longCases: string[] = readJson('long/decoders/cases.json');
@@ -135,10 +135,16 @@ describe('text-generation', () => {
     expect((await short('abc'))[0]?.tokens.length).toBe(3);
     expect((await short('abc', { max_length: 9 }))[0]?.tokens.length).toBe(5);
     await short.dispose();
-    put({ typical_p: 0.5 });
+    put({ watermarking_config: { bias: 2 } });
     const odd = await pipeline('text-generation', files);
-    expect((await failure(() => odd('abc'))).name).toBe('UnsupportedError');
+    await expectError(odd('abc'), 'UnsupportedError', /watermarking_config: expected no value \(its marks depend on/);
     await odd.dispose();
+    put({ suppress_tokens: [5, 6], max_time: 100 });
+    const shy = await pipeline('text-generation', files);
+    const own = { max_new_tokens: 9, return_full_text: false };
+    expect((await shy('abc', own))[0].tokens).toEqual((await generate('abc', { ...own, bad_words_ids: [[5], [6]] }))[0].tokens);
+    expect((await shy('abc', { ...own, suppress_tokens: [] }))[0].tokens).toEqual((await generate('abc', own))[0].tokens);
+    await shy.dispose();
   });
 
   it('runs in a worker, and streams out of it', async () => {

@@ -195,7 +195,7 @@ describe('wattn/ai-sdk', () => {
     });
     expect(content).toEqual([{ type: 'text', text: expect.any(String) }]);
     const features = warnings.map((warning) => warning.type === 'unsupported' && warning.feature);
-    expect(features).toEqual(['presencePenalty', 'tools', 'reasoning']);
+    expect(features).toEqual(['tools', 'reasoning']);
     const image = { type: 'file' as const, mediaType: 'image/png', data: new Uint8Array([137, 80, 78, 71]) };
     const call = generateText({ model: wattn(generate), messages: [{ role: 'user', content: [image] }] });
     await expectError(call, 'UnsupportedError', /found a part of type 'file'/);

@@ -151,7 +151,7 @@ describe('model.generate', () => {
     const input_ids = [searches[0].input_ids];
     const refused = (options: object, name: string, message: RegExp) =>
       expectError(model.generate({ input_ids, max_new_tokens: 2, ...options }), name, message);
-    for (const option of ['logits_processor', 'output_attentions', 'encoder_outputs', 'begin_suppress_tokens']) {
+    for (const option of ['output_attentions', 'encoder_outputs', 'guidance_scale', 'inputs_embeds']) {
       await refused({ [option]: [1] }, 'UnsupportedError', new RegExp(`option '${option}' is not supported: .`));
     }
     await refused({ max_tokens: 3 }, 'InputError', /unknown option 'max_tokens'/);

@@ -358,6 +358,24 @@ describe('a model that writes', () => {
     expect((await chat({ messages: answered, max_tokens: 2 })).status).toBe(200);
   });
 
+  it('gives the logarithms of probabilities, and takes biases and penalties', async () => {
+    const ask = { messages, max_tokens: 5, logprobs: true, top_logprobs: 2 };
+    const { choices } = (await chat(ask)).json;
+    const { content, refusal } = choices[0].logprobs;
+    expect(refusal).toBeNull();
+    expect(content).toHaveLength(5);
+    for (const { token, logprob, bytes, top_logprobs } of content) {
+      expect(new TextDecoder().decode(Uint8Array.from(bytes))).toBe(token);
+      expect(top_logprobs).toHaveLength(2);
+      expect(top_logprobs[0].logprob).toBe(logprob); // the likeliest is chosen
+    }
+    expect((await chat({ messages, max_tokens: 5 })).json.choices[0].logprobs).toBeNull();
+    const biased = (await chat({ messages, max_tokens: 3, logit_bias: { 9: 100 } })).json.choices[0].message.content;
+    expect(new Set(biased).size).toBe(1);
+    const varied = (await chat({ messages, max_tokens: 9, logit_bias: { 9: 50 }, presence_penalty: 2, frequency_penalty: 2 })).json;
+    expect(varied.choices[0].message.content).not.toBe('');
+  });
+
   it('refuses by name what would be ignored', async () => {
     const format = (schema: object) => ({ response_format: { type: 'json_schema', json_schema: { name: 'a', schema } } });
     for (const [body, message] of [
@@ -370,8 +388,12 @@ describe('a model that writes', () => {
       [{ tools: [{ type: 'function', function: {} }] }, /^tools: expected \{ type: 'function'/],
       [{ tools: 'a' }, /^tools: expected a list/],
       [{ tool_choice: 'required' }, /option 'tool_choice': expected the option 'tools' beside it/],
-      [{ logprobs: true }, /^logprobs: not supported/],
-      [{ presence_penalty: 1 }, /^presence_penalty: not supported/],
+      [{ logprobs: true, stream: true }, /^logprobs: not supported with stream/],
+      [{ logprobs: true, n: 2 }, /^logprobs: expected n = 1/],
+      [{ top_logprobs: 3 }, /^top_logprobs: expected logprobs: true/],
+      [{ logprobs: true, top_logprobs: 21 }, /^top_logprobs: expected at most 20, found 21/],
+      [{ presence_penalty: 3 }, /'presence_penalty': expected a number from -2 to 2, found 3/],
+      [{ logit_bias: { a: 1 } }, /^logit_bias: expected ids with numbers/],
       [{ stream: true, tools: [{}] }, /^tools: expected/],
       [{ stream: true, n: 2 }, /^n: expected 1 with stream, found 2/],
       [{ max_tokens: 0 }, /'max_tokens': expected a whole number from 1 on, found 0/],

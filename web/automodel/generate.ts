@@ -6,9 +6,10 @@ import { Tensor } from '../core/tensor.js';
 import type { AnyEngine } from '../engine/engine.js';
 import { toInputs } from '../engine/model_inputs.js';
 import type { ModelInputs } from '../engine/types.js';
-import type { SeamSequence } from '../host/seam.js';
+import type { TaskEngine } from '../engine/task.js';
+import { callersOptions, checkAssistant } from '../generation/callers_options.js';
+import type { GeneratedSequence } from '../generation/generated_sequence.js';
 import { readJson } from '../source/model_files.js';
-import { StructuredOutputProcessor } from '../generation/structured_output.js';
 import { DynamicCache } from '../generation/dynamic_cache.js';
 import { idsOf } from '../tasks/forward.js';
 import { kGenerateRules, readGenerateOptions } from '../generation/generation_config.js';
@@ -25,7 +26,8 @@ const kRules: Rules = {
   past_key_values: 'any',
   return_dict_in_generate: 'boolean',
   response_format: 'any',
-  logits_processor: 'any',
+  output_scores: 'boolean',
+  output_logits: 'boolean',
   use_cache: 'boolean',
   adapter: 'any',
   signal: 'signal',
@@ -33,27 +35,24 @@ const kRules: Rules = {
 
 /** What transformers.js takes and wattn has not, and what to do instead. */
 const kMissing: Record<string, string> = {
-  output_scores: 'call the model for its logits',
-  output_logits: 'call the model for its logits',
   output_attentions: 'call the model with the ids that generate returns',
   output_hidden_states: 'call the model with the ids that generate returns',
   inputs_embeds: 'pass input_ids',
   encoder_outputs: 'pass input_ids',
   decoder_input_ids: 'decoder_start_token_id and forced_bos_token_id choose how the text begins',
   guidance_scale: 'it needs two passes for each token',
-  begin_suppress_tokens: 'no option replaces it',
 };
 
-/** The format of processors as transformers.js has them; functions of its own would need the logits, which stay in WebAssembly. */
-function formatOf(processors: unknown, response_format: unknown): unknown {
-  if (processors === undefined || processors === null) return response_format;
-  const list: unknown[] = Symbol.iterator in Object(processors) ? [...(processors as Iterable<unknown>)] : [processors];
-  const formats = list.map((each) => (each instanceof StructuredOutputProcessor ? each.format : undefined));
-  if (list.length === 0) return response_format;
-  if (formats.length === 1 && formats[0] && !response_format) return formats[0];
-  throw new UnsupportedError(
-    "generate: option 'logits_processor' is not supported: the options of generate choose tokens (repetition_penalty, bad_words_ids, ..); one StructuredOutputProcessor is taken, with no response_format beside it",
-  );
+/** For each step the rows of all texts, [batch, vocab]; NaN for those that had ended. */
+function stepsOf(results: readonly (readonly GeneratedSequence[])[], name: 'scores' | 'logits'): Tensor<'float32'>[] {
+  const lists = results.map(([one]) => one?.[name] ?? []);
+  const vocab = lists.find(({ length }) => length > 0)?.[0]?.length ?? 0;
+  const ended = new Float32Array(vocab).fill(NaN);
+  return Array.from({ length: Math.max(...lists.map(({ length }) => length)) }, (_, step) => {
+    const data = new Float32Array(lists.length * vocab);
+    lists.forEach((list, row) => data.set(list[step] ?? ended, row * vocab));
+    return new Tensor('float32', data, [lists.length, vocab]);
+  });
 }
 
 /** `generate`, once more in wattn's words where it refuses options that are written out of habit. */
@@ -66,19 +65,11 @@ let lastHold = 0;
 async function generate(engine: AnyEngine, given: ModelGenerateOptions): Promise<Tensor | GeneratedIds> {
   const { generation_config, ...own } = (given ?? {}) as ModelGenerateOptions & Record<string, unknown>;
   const { inputs, input_ids, attention_mask, token_type_ids, ...rest } = own;
-  const config = Object.entries(generation_config ?? {}).filter(
-    ([name]) => name in kRules || name in kMissing || name === 'suppress_tokens',
-  );
+  const config = Object.entries(generation_config ?? {}).filter(([name]) => name in kRules || name in kMissing);
   let all: Record<string, unknown> = { ...Object.fromEntries(config), ...rest };
   for (const [name, hint] of Object.entries(kMissing)) {
     if (all[name]) throw new UnsupportedError(`generate: option '${name}' is not supported: ${hint}`);
     delete all[name];
-  }
-  const { suppress_tokens } = all;
-  delete all['suppress_tokens'];
-  if (Array.isArray(suppress_tokens)) {
-    const bad = (all['bad_words_ids'] ?? []) as readonly (readonly number[])[];
-    all['bad_words_ids'] = [...bad, ...suppress_tokens.map((id) => [Number(id)])];
   }
   all = readOptions('generate', all, kRules);
   const { streamer, stopping_criteria, signal, past_key_values: past, use_cache: _use, return_dict_in_generate, ...choice } = all;
@@ -88,6 +79,7 @@ async function generate(engine: AnyEngine, given: ModelGenerateOptions): Promise
     adapter,
     response_format,
     logits_processor,
+    assistant_model,
     ...options
   } = choice as ModelGenerateOptions & { bos_token_id?: number };
   if (past != null && !(past instanceof DynamicCache)) {
@@ -104,16 +96,25 @@ async function generate(engine: AnyEngine, given: ModelGenerateOptions): Promise
   const items = Array.from({ length: rows }, (_, row) => idsOf(read, row));
   const hold = return_dict_in_generate && !reads ? lastHold + 1 : undefined;
   if (hold !== undefined) lastHold += rows;
-  const format = formatOf(logits_processor, response_format);
+  const { response_format: ofProcessor, ...callers } = callersOptions(engine, { logits_processor, assistant_model });
+  if (callers.assistant && reads)
+    throw new InputError("generate: option 'assistant_model': expected a decoder, found an encoder-decoder");
+  if (callers.assistant) checkAssistant(engine as unknown as TaskEngine, callers.assistant);
+  if (response_format && ofProcessor) {
+    throw new InputError(
+      "generate: expected one of the options 'response_format' and 'logits_processor', which both have a format, found both",
+    );
+  }
+  const format = response_format ?? ofProcessor;
   const formats = format ? await (await import('../generation/response_format.js')).readFormats(format, rows) : undefined;
-  const request = { ...options, ...(formats && { formats }), reads, hold, adapter: adapter ?? engine.adapters?.active };
-  const run = engine.run('generate', items, request, call.signal, call.onPiece) as Promise<SeamSequence[][]>;
+  const request = { ...options, ...callers, ...(formats && { formats }), reads, hold, adapter: adapter ?? engine.adapters?.active };
+  const run = engine.run('generate', items, request, call.signal, call.onPiece) as Promise<GeneratedSequence[][]>;
   const made = await (call.stopped ? run.catch(call.stopped) : run);
-  const results = watch.finished(made, ({ tokens }): SeamSequence[] => [
+  const results = watch.finished(made, ({ tokens }): GeneratedSequence[] => [
     { tokens: Int32Array.from(tokens), reason: 'stop', score: 0 },
   ]);
 
-  const { decoder_start_token_id: start, eos_token_id } = readGenerateOptions(engine as never, options);
+  const { decoder_start_token_id: start, eos_token_id, num_beams = 1 } = readGenerateOptions(engine as never, options).seam;
   const files = { ...readConfig(engine), ...readJson(engine.files, 'generation_config.json') };
   const pad = Number(pad_token_id ?? files['pad_token_id'] ?? [eos_token_id ?? 0].flat()[0]);
   const lists = results.flatMap((list, row) =>
@@ -131,5 +132,12 @@ async function generate(engine: AnyEngine, given: ModelGenerateOptions): Promise
     const numbers = Array.from({ length: rows }, (_, row) => (hold as number) + row);
     await engine.run('release_prefix', numbers, {}, undefined).catch(() => {}); // the model was disposed of: nothing is held
   };
-  return { sequences, past_key_values: new DynamicCache(longest - 1, hold === undefined ? undefined : release) };
+  const scores = num_beams > 1 ? results.flatMap((list) => list.map(({ score }) => score)) : undefined;
+  return {
+    sequences,
+    ...(options.output_scores && { scores: stepsOf(results, 'scores') }),
+    ...(options.output_logits && { logits: stepsOf(results, 'logits') }),
+    ...(scores && { sequences_scores: new Tensor('float32', scores, [scores.length]) }),
+    past_key_values: new DynamicCache(longest - 1, hold === undefined ? undefined : release),
+  };
 }

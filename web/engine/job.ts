@@ -20,28 +20,30 @@ export async function runJob<A extends JobAnswer>(
   pace: Pace,
   signal: AbortSignalLike | undefined,
   begin: (handle: SeamModel, steps: number) => A,
-  look?: (answer: A) => void,
+  look?: (answer: A) => void | Promise<void>,
 ): Promise<A> {
-  const cross = (call: (handle: SeamModel, steps: number) => A) => {
+  const cross = async (call: (handle: SeamModel, steps: number) => A) => {
     const answer = pace.run(
       () => engine.call((handle) => call(handle, look ? 1 : pace.count)),
       ({ steps }) => steps,
     );
-    look?.(answer);
+    last = answer;
+    await look?.(answer); // a reader of the answers may stop the call
     return answer;
   };
-  await pace.wait(signal);
-  let answer = cross(begin);
-  const { job } = answer;
+  let last: A | undefined;
   try {
+    await pace.wait(signal);
+    let answer = await cross(begin);
+    const { job } = answer;
     while (answer.more) {
       await pace.wait(signal);
-      answer = cross((handle, steps) => handle.run(job, steps) as A);
-      await Promise.resolve(); // lets a reader of the answers stop the call
+      answer = await cross((handle, steps) => handle.run(job, steps) as A);
     }
     return answer;
   } catch (error) {
-    if (answer.more && engine.isOpen) engine.call((handle) => handle.cancel(job));
+    const { more = false, job = 0 } = last ?? {};
+    if (more && engine.isOpen) engine.call((handle) => handle.cancel(job));
     throw error;
   }
 }

@@ -72,8 +72,6 @@ export const usageOf = (prompt?: number, answer?: number): AiUsage => ({
 function warningsOf(call: GenerateCallOptions): AiWarning[] {
   const warnings: AiWarning[] = [];
   const warn = (feature: string, details: string) => warnings.push({ type: 'unsupported', feature, details });
-  for (const name of ['presencePenalty', 'frequencyPenalty'])
-    if (call[name]) warn(name, 'Models have repetition_penalty, in providerOptions.wattn.');
   if (call.tools?.some(({ type }) => type !== 'function')) warn('tools', 'Only functions are known here, no tools of a provider.');
   if (call['reasoning'] !== undefined && call['reasoning'] !== 'provider-default')
     warn('reasoning', 'A template may have a variable for it, in providerOptions.wattn.chat_template_kwargs.');
@@ -104,6 +102,8 @@ function generateOptionsOf(call: GenerateCallOptions): TextGenerationOptions {
   if (seed !== undefined) out.seed = seed;
   if (topP !== undefined) out.top_p = topP;
   if (topK !== undefined) out.top_k = topK;
+  if (call.presencePenalty) out.presence_penalty = call.presencePenalty;
+  if (call.frequencyPenalty) out.frequency_penalty = call.frequencyPenalty;
   if (temperature) out.temperature = temperature;
   if (temperature !== undefined) out.do_sample = temperature > 0;
   else if (topP !== undefined || topK !== undefined) out.do_sample = true;

@@ -58,6 +58,8 @@ export {
 } from '../automodel/familiar.js';
 export { GenerationConfig, LogLevel } from '../generation/generation_settings.js';
 export { StructuredOutputProcessor } from '../generation/structured_output.js';
+export { LogitsProcessor, LogitsProcessorList } from '../generation/rows/logits_processor.js';
+export type { LogitsFunction } from '../generation/rows/logits_processor.js';
 export { DynamicCache } from '../generation/dynamic_cache.js';
 export { BaseStreamer, TextStreamer, type StreamedTokenizer, type TextStreamerOptions } from '../generation/streamers.js';
 export {

@@ -5,6 +5,8 @@ import type { LoadedPipeline, ModelInputs } from '../engine/types.js';
 import type { DynamicCache } from './dynamic_cache.js';
 import type { StoppingFunction } from './stopping_criteria.js';
 import type { BaseStreamer } from './streamers.js';
+import type { LogitsFunction } from './rows/logits_processor.js';
+import type { StructuredOutputProcessor } from './structured_output.js';
 import type { ResponseFormat } from './response_format.js';
 import type { Chat, ChatDelta, ChatMessage, ChatTemplateOptions, ToolCall, ToolChoice } from '../tokenizer/types.js';
 
@@ -28,6 +30,51 @@ export interface GenerateOptions extends DecodingOptions {
   decoder_start_token_id?: number;
   /** Texts that end a sequence; they are kept in the result. */
   stop_strings?: string | readonly string[];
+  /** Seconds after which every text ends with its next token, and `finish_reason: 'time'`. */
+  max_time?: number;
+  /** What is added to the logit of the last of these tokens when it would complete them: `[[[5, 6], -2.5], ..]`, or `{ '5,6': -2.5 }`. */
+  sequence_bias?: readonly (readonly [readonly number[], number])[] | Readonly<Record<string, number>>;
+  /** Ids that are never chosen. */
+  suppress_tokens?: readonly number[] | null;
+  /** Ids that are never the first new token. */
+  begin_suppress_tokens?: readonly number[] | null;
+  /** `[start, factor]`: after `start` new tokens, the end tokens' logits grow by this factor with each token. */
+  exponential_decay_length_penalty?: readonly [number, number] | null;
+  /** Above 1: makes tokens of the prompt, or of the source, more likely. Default 1. */
+  encoder_repetition_penalty?: number;
+  /** No sequence of this many tokens of the prompt, or of the source, occurs in the new text. Default 0: no limit. */
+  encoder_no_repeat_ngram_size?: number;
+  /** Subtracted from the logits of tokens that were written, as in OpenAI's API. Default 0. */
+  presence_penalty?: number;
+  /** Subtracted from the logit of a token for each time that it was written, as in OpenAI's API. Default 0. */
+  frequency_penalty?: number;
+  /** Sampling: considers only tokens about as surprising as is to be expected, whose probabilities sum to this. Default 1: all. */
+  typical_p?: number;
+  /** Sampling: considers only tokens of at least this probability. Default 0. */
+  epsilon_cutoff?: number;
+  /** Sampling: as `epsilon_cutoff`, and less where the distribution is flat. Default 0. */
+  eta_cutoff?: number;
+  /** Sampling: considers the most likely tokens up to this share of the entropy. Default: all. */
+  top_h?: number;
+  /**
+   * Reads up to so many tokens at once that followed where the last ones occurred before: fewer passes for texts that repeat their prompt, and the same
+   * tokens. Default 0. Without effect with beams, several results, constraints, or where scores are read or changed.
+   */
+  prompt_lookup_num_tokens?: number;
+  /** With `prompt_lookup_num_tokens`: most tokens that are looked for. Default 2. */
+  max_matching_ngram_size?: number;
+  /**
+   * A smaller model with the same tokenizer, on the same thread: it writes a few tokens ahead, and those that this model would have chosen are taken. The
+   * tokens are the same. Without effect where `prompt_lookup_num_tokens` has none.
+   */
+  assistant_model?: object | null;
+  /** With `assistant_model`: how many tokens it writes at first. Default 5; more while they are right, fewer when they are not. */
+  num_assistant_tokens?: number;
+  /**
+   * Functions that change the scores before a token is chosen: `LogitsProcessor`, as in transformers.js, or a `StructuredOutputProcessor`. They come after the
+   * named options and before those of sampling. An `UnsupportedError` with `worker`.
+   */
+  logits_processor?: LogitsFunction | StructuredOutputProcessor | readonly (LogitsFunction | StructuredOutputProcessor)[] | null;
 }
 
 /** Options of every task that generates. */
@@ -75,6 +122,13 @@ export interface TextGenerationOptions
   callback?: (piece: string, prompt: number) => void;
   /** Called with what each step adds to a chat's message, its calls and reasoning too, as `parse_response` reads them. As `callback` otherwise. */
   delta_callback?: (delta: ChatDelta, prompt: number) => void;
+  /**
+   * `true`: each result has `logprobs`, the natural logarithms of its tokens' probabilities, as the model gives them: before penalties, temperature and
+   * constraints. Default `false`. Needs one result for each prompt, without beams.
+   */
+  logprobs?: boolean;
+  /** The likeliest tokens in each place, beside it in `logprobs`. Default 0. */
+  top_logprobs?: number;
   /** Ends the call with an `AbortError`, between two tokens. */
   signal?: AbortSignalLike | undefined;
   /** The adapter to use, by its name; `false`: none. Default: the active one. An `InputError` if there is no such adapter. */
@@ -99,14 +153,14 @@ export interface ModelGenerateOptions extends GenerateOptions, WatchOptions, Omi
    * are computed anew, so the answer is the same. An `InputError` for anything else.
    */
   past_key_values?: DynamicCache | null;
-  /** Ids that are never chosen: `bad_words_ids` of one id each. */
-  suppress_tokens?: readonly number[] | null;
   /** What the new text of each row must be, as in the pipeline; one that the length ends is left as it is. */
   response_format?: ResponseFormat | readonly (ResponseFormat | null)[] | null;
-  /** A `StructuredOutputProcessor`, or a list of one: its format is taken as `response_format`. */
-  logits_processor?: unknown;
-  /** `true`: the result is `{ sequences, past_key_values }`. Default `false`: the sequences. */
+  /** `true`: the result is an object with `sequences` and more. Default `false`: the sequences. */
   return_dict_in_generate?: boolean;
+  /** With `return_dict_in_generate`: `scores`, by which tokens were chosen. Needs one result for each prompt, without beams. */
+  output_scores?: boolean;
+  /** With `return_dict_in_generate`: `logits`, as the model gives them. As `output_scores` otherwise. */
+  output_logits?: boolean;
   /** Ends the call with an `AbortError`, between two tokens. */
   signal?: AbortSignalLike | undefined;
   /** The adapter to use, by its name; `false`: none. Default: the active one. An `InputError` if there is no such adapter. */
@@ -119,6 +173,12 @@ export interface GeneratedIds {
   sequences: Tensor;
   /** Names what was read, to be passed on to the next call. */
   past_key_values: DynamicCache;
+  /** With `output_scores`: for each new token `[batch, vocab_size]`; NaN for a text that had ended. */
+  scores?: Tensor<'float32'>[];
+  /** With `output_logits`: the same. */
+  logits?: Tensor<'float32'>[];
+  /** Of beam search: the score of each sequence, `[batch * num_return_sequences]`. */
+  sequences_scores?: Tensor<'float32'>;
 }
 
 /** The method `generate` of models that write. */
@@ -149,6 +209,42 @@ export interface PrefixOptions extends Omit<ChatTemplateOptions, 'tokenize' | 'a
   adapter?: string | false;
 }
 
+/** Options of `score`. Those of `apply_chat_template` are for chats. */
+export type ScoreOptions = PrefixOptions;
+
+/** What a model thinks of a continuation of a prompt. */
+export interface ScoredText {
+  /** The continuation. */
+  text: string;
+  /** The natural logarithm of its probability after the prompt: the sum of `logprobs`. */
+  score: number;
+  /** `score` divided by the number of tokens: to compare texts of different lengths. */
+  mean: number;
+  /** `exp(-mean)`. */
+  perplexity: number;
+  /** Whether each token is the likeliest one in its place. */
+  is_greedy: boolean;
+  /** Its tokens. */
+  tokens: number[];
+  /** The natural logarithm of the probability of each. */
+  logprobs: number[];
+}
+
+/** A token of a text. */
+export interface TokenProbability {
+  /** Its text, as it is alone. */
+  token: string;
+  id: number;
+  /** The natural logarithm of its probability. */
+  logprob: number;
+}
+
+/** A token that was written. */
+export interface GeneratedLogprob extends TokenProbability {
+  /** The likeliest tokens in its place, `top_logprobs` of them. */
+  top_logprobs: TokenProbability[];
+}
+
 /** A text that a model wrote. */
 export interface GeneratedText<Text = string> {
   /** The text with the prompt before it, or alone with `return_full_text: false`; of a chat, its messages with the answer. */
@@ -165,8 +261,10 @@ export interface GeneratedText<Text = string> {
   prompt_tokens: number;
   /** How many of them were kept from earlier calls and not computed again (`prefix_cache_bytes`). */
   cached_tokens?: number;
-  /** Why generation ended: one of `eos_token_id`, one of `stop_strings`, or the length. */
-  finish_reason: 'eos' | 'stop' | 'length';
+  /** Of each token, with `logprobs` or `top_logprobs`. */
+  logprobs?: GeneratedLogprob[];
+  /** Why generation ended: one of `eos_token_id`, one of `stop_strings`, the length, or `max_time`. */
+  finish_reason: 'eos' | 'stop' | 'length' | 'time';
 }
 
 /** `await generate(text | texts | chat | chats, options)`: a list for each prompt, `num_return_sequences` long. */
@@ -184,6 +282,22 @@ export interface TextGenerationPipeline extends LoadedPipeline {
     prompt: string | Chat,
     options?: Omit<TextGenerationOptions, 'return_full_text' | 'callback'>,
   ): AsyncGenerator<string, void>;
+  /**
+   * How likely the model finds each of these continuations of a prompt, which it reads once. A continuation is encoded alone, so it begins with its own
+   * space where there is one. Several prompts share the continuations, or have a list each.
+   *
+   *     const question = 'The film was a waste of time. The review is';
+   *     const [good, bad] = await generate.score(question, [' positive', ' negative']);
+   *     console.log(good.score < bad.score);
+   *
+   * @throws InputError for a text without tokens, or one that is longer than `context_length` with its prompt.
+   */
+  score(prompt: string | Chat, continuations: readonly string[], options?: ScoreOptions): Promise<ScoredText[]>;
+  score(
+    prompts: readonly (string | Chat)[],
+    continuations: readonly string[] | readonly (readonly string[])[],
+    options?: ScoreOptions,
+  ): Promise<ScoredText[][]>;
   /**
    * Computes the keys and values of the beginning of prompts, such as a system message, as bytes to be stored (llama.cpp: saving a slot). It is rendered
    * by the template without a prompt for an answer. An `InputError` if `prefix_cache_bytes` is less than it takes.
@@ -244,7 +358,7 @@ export type Text2Text<Key extends string> = { [name in Key]: string } & {
   parsed?: unknown;
   /** The new tokens, including the one that ended the text. */
   tokens: number[];
-  finish_reason: 'eos' | 'stop' | 'length';
+  finish_reason: 'eos' | 'stop' | 'length' | 'time';
   /** Present if the source was truncated. */
   truncated?: true;
   /** The share of the source's tokens, from 0 to 1, that the vocabulary does not know; present if above 0. */

@@ -24,6 +24,11 @@ export interface ChatBody {
   seed?: number;
   n?: number;
   repetition_penalty?: number;
+  presence_penalty?: number | null;
+  frequency_penalty?: number | null;
+  logit_bias?: Record<string, number> | null;
+  logprobs?: boolean | null;
+  top_logprobs?: number | null;
   response_format?: ResponseFormat | null;
   tools?: readonly unknown[];
   tool_choice?: ToolChoice;
@@ -45,6 +50,11 @@ const kChatRules: Rules = {
   seed: 'index',
   n: 'count',
   repetition_penalty: 'number',
+  presence_penalty: '[-2,2]',
+  frequency_penalty: '[-2,2]',
+  logit_bias: 'any',
+  logprobs: 'boolean',
+  top_logprobs: 'index',
   response_format: 'any',
   tools: 'any',
   tool_choice: 'any',
@@ -69,11 +79,6 @@ const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
 const kRefused: Record<string, (value: any) => boolean> = {
   functions: isEmpty,
   function_call: (value) => value === 'none' || value === 'auto',
-  logit_bias: (value) => Object.keys(Object(value)).length === 0,
-  logprobs: (value) => value === false,
-  top_logprobs: (value) => value === 0,
-  frequency_penalty: (value) => value === 0,
-  presence_penalty: (value) => value === 0,
   modalities: (value) => Array.isArray(value) && value.every((each) => each === 'text'),
   audio: () => false,
   prediction: () => false,
@@ -172,6 +177,29 @@ function readStops(stop: unknown): string[] {
   throw wrong(`stop: expected a text or a list of texts, found ${describe(stop)}`, 'stop');
 }
 
+const kMostAlternatives = 20;
+
+/** The biases of tokens, which have their ids as names. */
+function readBias(bias: Record<string, number> | null | undefined): [number[], number][] | undefined {
+  const pairs = Object.entries(Object(bias) as Record<string, unknown>);
+  const fits = ([id, value]: [string, unknown]) => /^\d{1,9}$/.test(id) && typeof value === 'number' && Math.abs(value) <= 100;
+  const bad = pairs.find((pair) => !fits(pair));
+  if (bad)
+    throw wrong(`logit_bias: expected ids with numbers from -100 to 100, found '${bad[0]}': ${describe(bad[1])}`, 'logit_bias');
+  return pairs.length > 0 ? pairs.map(([id, value]) => [[Number(id)], value as number]) : undefined;
+}
+
+/** How many alternatives are asked for beside each token; undefined: no logarithms are. */
+function readAlternatives({ logprobs, top_logprobs, stream, n }: ChatBody): number | undefined {
+  const count = top_logprobs ?? 0;
+  if (count > kMostAlternatives) throw wrong(`top_logprobs: expected at most ${kMostAlternatives}, found ${count}`, 'top_logprobs');
+  if (count > 0 && !logprobs) throw wrong('top_logprobs: expected logprobs: true beside it', 'top_logprobs');
+  if (!logprobs) return undefined;
+  if (stream) throw wrong('logprobs: not supported with stream', 'logprobs');
+  if ((n ?? 1) > 1) throw wrong(`logprobs: expected n = 1 beside it, found ${n}`, 'logprobs');
+  return count;
+}
+
 /** Only what the request sets: the rest is the model's own. */
 export function generateOptions(given: ChatBody): TextGenerationOptions {
   const { temperature, top_p, top_k, seed, n, repetition_penalty, chat_template_kwargs, tools, tool_choice } = given;
@@ -189,6 +217,10 @@ export function generateOptions(given: ChatBody): TextGenerationOptions {
     seed,
     num_return_sequences: n === 1 ? undefined : n,
     repetition_penalty,
+    presence_penalty: given.presence_penalty || undefined,
+    frequency_penalty: given.frequency_penalty || undefined,
+    sequence_bias: readBias(given.logit_bias),
+    top_logprobs: readAlternatives(given),
     response_format: given.response_format ?? undefined,
     chat_template_kwargs,
     tools: tools?.length ? tools : undefined,

@@ -1,6 +1,7 @@
 // The model that a server serves, with what it can be asked for.
 import { sigmoid } from '../core/scores.js';
 import { readBeginning } from '../generation/answers.js';
+import type { GeneratedLogprob } from '../generation/generation_types.js';
 import { endOf, untilStop } from '../generation/stop_texts.js';
 import {
   AutoConfig,
@@ -72,6 +73,7 @@ export interface Continued {
   finish_reason: 'stop' | 'length' | 'tool_calls';
   tool_calls?: ToolCall[] | undefined;
   reasoning_content?: string | undefined;
+  logprobs?: GeneratedLogprob[] | undefined;
 }
 export type Chats = Batches<ChatMessage[], ChatOptions, Continued[]>;
 
@@ -163,7 +165,16 @@ const runChats =
     const made = await (pipe(chat as ChatMessage[], all as never) as Promise<GeneratedText[]>).catch(readBeginning);
     pieces?.end();
     const result = made.map((one) => {
-      const { generated_text, tokens, prompt_tokens, cached_tokens = 0, finish_reason, tool_calls, reasoning_content } = one;
+      const {
+        generated_text,
+        tokens,
+        prompt_tokens,
+        cached_tokens = 0,
+        finish_reason,
+        tool_calls,
+        reasoning_content,
+        logprobs,
+      } = one;
       const stopped = tool_calls ? ('tool_calls' as const) : ('stop' as const);
       return {
         text: generated_text.slice(0, endOf(generated_text, stops)),
@@ -173,6 +184,7 @@ const runChats =
         finish_reason: finish_reason === 'length' ? ('length' as const) : stopped,
         tool_calls,
         reasoning_content,
+        logprobs,
       };
     });
     return [{ result, tokens: result.reduce((sum, { tokens }) => sum + tokens, 0), truncated: false }];

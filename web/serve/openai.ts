@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Rules } from '../core/options.js';
 import type { ChatDelta, ToolCall } from '../entries/index.js';
+import type { GeneratedLogprob, TokenProbability } from '../generation/generation_types.js';
 import { generateOptions, kChat, readChat, readMessages } from './chat_request.js';
 import { HttpError, wrongRequest } from './http_error.js';
 import type { Continued } from './models.js';
@@ -72,6 +73,14 @@ const asJson = ({ id, type, function: own }: ToolCall) => ({
   function: { name: own.name, arguments: JSON.stringify(own.arguments) },
 });
 
+/** Tokens and their logarithms as OpenAI has them. */
+function logprobsOf(tokens: readonly GeneratedLogprob[] | undefined) {
+  const encoder = new TextEncoder();
+  const named = ({ token, logprob }: TokenProbability) => ({ token, logprob, bytes: Array.from(encoder.encode(token)) });
+  const content = tokens?.map((one) => ({ ...named(one), top_logprobs: one.top_logprobs.map(named) }));
+  return content ? { content, refusal: null } : null;
+}
+
 const chat = (settings: RouteSettings): Route['run'] =>
   async function (body, signal) {
     const given = readChat(body);
@@ -92,7 +101,7 @@ const chat = (settings: RouteSettings): Route['run'] =>
     };
     if (!given.stream) {
       const made = await ask();
-      const choices = made.map(({ text, finish_reason, tool_calls, reasoning_content }, index) => ({
+      const choices = made.map(({ text, finish_reason, tool_calls, reasoning_content, logprobs }, index) => ({
         index,
         message: {
           role: 'assistant',
@@ -101,7 +110,7 @@ const chat = (settings: RouteSettings): Route['run'] =>
           ...(tool_calls && { tool_calls: tool_calls.map(asJson) }),
           refusal: null,
         },
-        logprobs: null,
+        logprobs: logprobsOf(logprobs),
         finish_reason,
       }));
       return JSON.stringify({ ...head('chat.completion'), choices, usage: usageOf(made) });

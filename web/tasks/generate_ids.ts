@@ -1,11 +1,11 @@
 // The inner task behind model.generate(): rows of ids in, new ids out.
 import { StateError } from '../core/errors.js';
 import type { Task } from '../engine/task.js';
-import type { SeamSequence } from '../host/seam.js';
+import type { GeneratedSequence } from '../generation/generated_sequence.js';
 import { readGenerateOptions } from '../generation/generation_config.js';
 import type { GenerateOptions } from '../generation/generation_types.js';
 import type { PlainFormats } from '../generation/response_format.js';
-import { generateAll, guideOf } from './text_generation.js';
+import { generateAll, guideOf } from './generate_all.js';
 
 export interface IdsOptions extends GenerateOptions {
   /** Whether the ids are sources of an encoder-decoder. */
@@ -15,7 +15,7 @@ export interface IdsOptions extends GenerateOptions {
   formats?: PlainFormats | undefined;
 }
 
-export const generateIds: Task<Int32Array, IdsOptions, SeamSequence[]> = {
+export const generateIds: Task<Int32Array, IdsOptions, GeneratedSequence[]> = {
   head: 'causal_lm',
   prepare() {
     throw new StateError('generate: has no pipeline');
@@ -23,10 +23,10 @@ export const generateIds: Task<Int32Array, IdsOptions, SeamSequence[]> = {
   async run(engine, items, { reads, hold, formats, ...options }, context) {
     const before = reads ? items.map(() => new Int32Array(0)) : items;
     const first = hold === undefined ? undefined : hold + context.first;
-    const seam = readGenerateOptions(engine, options);
-    const guide = await guideOf(engine, formats, items.length, context, seam, reads);
+    const plan = readGenerateOptions(engine, options);
+    const guide = await guideOf(engine, formats, items.length, context, plan, reads);
     try {
-      return await generateAll(engine, undefined, items, seam, context, before, guide, first);
+      return await generateAll(engine, undefined, items, plan, context, before, guide, first);
     } finally {
       guide?.end();
     }

@@ -3,7 +3,7 @@ import { StateError } from '../core/errors.js';
 import { jobPace, runJob } from '../engine/job.js';
 import { alone, type Task } from '../engine/task.js';
 import type { PlainPrefix } from './prefix_files.js';
-import { generateAll, notePrefixes, textOf, type Text } from './text_generation.js';
+import { generateAll, notePrefixes, textOf, type Text } from './generate_all.js';
 
 function prepare(): never {
   throw new StateError('prefixes: have no pipeline');
@@ -17,7 +17,7 @@ export const savePrefix: Task<Parameters<Text['encode']>[0], { add_special_token
     const out: PlainPrefix[] = [];
     for (const item of items) {
       const ids = text.encode(item, options);
-      await generateAll(engine, undefined, [ids], { max_new_tokens: 1 }, context);
+      await generateAll(engine, undefined, [ids], { seam: { max_new_tokens: 1 }, own: {}, pauses: false }, context);
       const save = async () => engine.call((handle) => handle.save_prefix(ids));
       out.push({ ids, bytes: (await alone(engine, save)).bytes });
     }

@@ -23,6 +23,7 @@ export const kTaskNames: readonly string[] = [...Object.keys(kTasks), ...Object.
 
 /** Tasks without a pipeline. */
 const kInner: typeof kTasks = {
+  score: async () => (await import('./score.js')).scoreTexts,
   generate: async () => (await import('./generate_ids.js')).generateIds,
   forward: async () => (await import('./forward.js')).forward,
   save_prefix: async () => (await import('./prefixes.js')).savePrefix,

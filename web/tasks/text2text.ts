@@ -11,7 +11,7 @@ import { readConfig } from '../engine/labels.js';
 import { tokenOf } from '../tokenizer/config.js';
 import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
 import { stream } from '../generation/stream.js';
-import { generateAll, guideOf, kFiller, textOf } from './text_generation.js';
+import { generateAll, guideOf, kFiller, ownOf, textOf } from './generate_all.js';
 import type { PlainFormats } from '../generation/response_format.js';
 import { kWatchRules, TokenWatch } from '../generation/token_watch.js';
 import type { Facts } from './predict.js';
@@ -37,7 +37,7 @@ interface Options extends GenerateOptions {
 }
 
 interface Result extends Facts {
-  made: { text: string; tokens: number[]; finish_reason: 'eos' | 'stop' | 'length'; answer?: string; isCut?: boolean }[];
+  made: { text: string; tokens: number[]; finish_reason: 'eos' | 'stop' | 'length' | 'time'; answer?: string; isCut?: boolean }[];
 }
 
 type Params = Record<string, Record<string, unknown> | undefined>;
@@ -126,14 +126,14 @@ async function run(engine: TaskEngine, items: readonly string[], options: Option
   const { prefix: _prefix, ...ofModel } = ofTask;
   const first = languages && { forced_bos_token_id: languageId(engine, 'tgt_lang', languages.tgt_lang) };
   const rest = { ...ofModel, ...first };
-  const seam = readGenerateOptions(engine, given, rest);
+  const plan = readGenerateOptions(engine, given, rest);
   const text = textOf(engine);
   const sources = items.map((item, i) => encode(engine, item, options, context.first + i));
   const ids = sources.map((source) => source.ids);
   const before = ids.map(() => new Int32Array(0));
-  const guide = await guideOf(engine, formats, items.length, context, seam, true);
+  const guide = await guideOf(engine, formats, items.length, context, plan, true);
   try {
-    const results = await generateAll(engine, text, ids, seam, context, before, guide);
+    const results = await generateAll(engine, text, ids, plan, context, before, guide);
     return results.map((sequences, i) => ({
       truncated: sources[i]!.truncated,
       unknown: sources[i]!.unknown,
@@ -158,8 +158,11 @@ function makeTask<Key extends string>(name: string, key: Key, more: Rules = {}):
     async prepare([texts, given], engine): Promise<Call<string, Options, Result>> {
       const list = readTexts(name, texts);
       given = readOptions(name, given, { ...kRules, ...(more === kLanguages ? more : { response_format: 'any' }) });
-      const { signal, callback, streamer, stopping_criteria, src_lang, tgt_lang, response_format, ...options } = (given ??
-        {}) as TranslationOptions;
+      const { signal, callback, streamer, stopping_criteria, src_lang, tgt_lang, ...others } = (given ?? {}) as TranslationOptions;
+      const { response_format: wanted, logits_processor, assistant_model, ...options } = others;
+      if (assistant_model) throw new InputError(`${name}: option 'assistant_model': expected a decoder, found an encoder-decoder`);
+      const { response_format: ofProcessor, ...own } = await ownOf(engine, logits_processor, undefined);
+      const response_format = wanted ?? (ofProcessor as typeof wanted);
       const config = readConfig(engine as TaskEngine);
       const pair = { ...(src_lang && { src_lang }), ...(tgt_lang && { tgt_lang }) };
       const params = (config.task_specific_params ?? {}) as Params;
@@ -174,7 +177,7 @@ function makeTask<Key extends string>(name: string, key: Key, more: Rules = {}):
       const watch = new TokenWatch(name, { callback, streamer, stopping_criteria }, signal, list.length);
       return {
         items: list.map((text) => prefix + text),
-        options: { ...options, ofTask, ...(languages && { languages }), ...(formats && { formats }) },
+        options: { ...options, ...own, ofTask, ...(languages && { languages }), ...(formats && { formats }) },
         ...watch.call(),
         finish(results) {
           const all = watch.finished(results, ({ prompt_tokens: _, ...made }, own): Result => ({
