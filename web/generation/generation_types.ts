@@ -234,6 +234,7 @@ export interface ScoredText {
 export interface TokenProbability {
   /** Its text, as it is alone. */
   token: string;
+  /** Its id. */
   id: number;
   /** The natural logarithm of its probability. */
   logprob: number;
