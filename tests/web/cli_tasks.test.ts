@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { evaluate, pipeline, redact } from 'wattn';
@@ -143,6 +143,15 @@ describe('wattn redact', () => {
     expect(plain).toEqual({ text: 'call [PHONE_1]', entities: [{ label: 'phone', placeholder: '[PHONE_1]' }] });
   });
 
+  it('finds by rules without a model, and keeps formats', async () => {
+    const [line] = linesOf(await wattn(['redact', 'pay DE89370400440532013000']));
+    expect(line.text).toBe('pay [IBAN_1]');
+    const audit = join(folder, 'audit.jsonl');
+    const { out } = await wattn(['redact', '--format', 'json', '--audit', audit], '{"a": "mail b@c.de"}');
+    expect(JSON.parse(out)).toEqual({ a: 'mail [EMAIL_1]' });
+    expect(readFileSync(audit, 'utf8')).toMatch(/^\{"file":"standard input","label":"email","start":12,/);
+  });
+
   it('runs zero-shot-ner by itself', async () => {
     const [line] = linesOf(await wattn(['run', '--task', 'zero-shot-ner', '--model', gliner, '--labels', 'person', 'Ada saw']));
     const ner = await pipeline('zero-shot-ner', gliner);
@@ -152,7 +161,7 @@ describe('wattn redact', () => {
 
   it('ends with one line and status 2 on what is wrong', async () => {
     for (const [args, message] of [
-      [['a'], 'wattn: --model: expected a model, or --patterns without one, found neither'],
+      [['--audit', 'x', 'a'], 'wattn: --audit: expected --format with it, found none'],
       [['--restore', 'a'], 'wattn: --restore: expected --map FILE with it, found none'],
       [['--restore', '--map', join(folder, 'none'), 'a'], `wattn: --map: cannot read ${join(folder, 'none')}: ENOENT`],
       [

@@ -38,7 +38,11 @@ export const kCommands: Record<string, Options> = {
   classify: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow top-k function labels hypothesis', 'multi-label') },
   rank: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow query top-k', 'stream late-interaction') },
   run: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow task options labels question') },
-  redact: { ...kModel, ...kCompute, ...options('input task labels threshold patterns map', 'restore', 'file') },
+  redact: {
+    ...kModel,
+    ...kCompute,
+    ...options('input task labels threshold patterns map rules countries allow format audit', 'restore', 'file'),
+  },
   generate: {
     ...kModel,
     ...kCompute,

@@ -136,12 +136,18 @@ ${kModelHelp}${kComputeHelp}`,
        wattn redact --restore --map FILE [TEXT...]
 
 Writes {"text": .., "entities": [{"label": .., "placeholder": .., "score": ..}, ..]} per text, with placeholders such as [PERSON_1] in place of
-what a model or a pattern finds. Equal texts get equal placeholders. --restore puts back what they stand for.
+what a model, a rule or a pattern finds. Equal texts get equal placeholders. --restore puts back what they stand for.
 
   --labels A,B,C        what to replace: any labels for zero-shot-ner, the model's tags for token-classification
   --task TASK           zero-shot-ner (default: a GLiNER model) or token-classification
   --threshold T         least score, from 0 to 1 (default 0.5, of token-classification 0)
-  --patterns A,B        also replace email, phone or card numbers, or only these without --model
+  --rules A,B           kinds that rules find: email, phone, iban, card, national_id, ip, mac, url_secret, key, crypto, birth_date, address; all or none
+                        (default: all; none with --patterns and without --model)
+  --countries A,B       ISO codes: phone numbers of these countries are also found without a plus sign
+  --allow A,B           texts that are never replaced
+  --patterns A,B        also replace what the patterns email, phone and card match
+  --format FORMAT       text, html, json or csv: reads each --file, or standard input, as a whole and writes it redacted, not as lines of JSON
+  --audit FILE          with --format: write what was replaced, where, why and how surely, without the values, as lines of JSON
   --map FILE            JSON of placeholders and what they stand for: read if it is there, and written at the end
   --restore             replace placeholders by what they stand for
   --file FILE, --input auto

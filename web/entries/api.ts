@@ -73,7 +73,7 @@ export {
 export { distill } from '../distill/distill.js';
 export { evaluate } from '../evaluate/evaluate.js';
 export { comparePacked, packModel, packTo } from '../pack/pack.js';
-export { redact, restore } from '../redact/redaction.js';
+export { redact, redactSession, restore } from '../redact/redaction.js';
 export { save_adapter, type AdapterConfig, type AdapterLabels } from '../tasks/save_adapter.js';
 export { quantize_embeddings } from '../vectors/quantize.js';
 export { Index } from '../search/open.js';

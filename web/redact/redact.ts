@@ -5,10 +5,27 @@ import { readTexts } from '../core/texts.js';
 import { engineOf } from '../engine/loaded.js';
 import { readFields } from '../source/model_files.js';
 import { builtIn, kPatternNames, type Range } from './redact_patterns.js';
+import { partsOf, placeOf, kFormats, type Part } from './formats.js';
+import { Placeholders } from './numbered.js';
 import { kBracketed } from './placeholders.js';
-import type { EntityFinder, RedactedEntity, Redaction, RedactOptions } from './redact_types.js';
+import { takeAllowed, takeRules, type Allowed } from './rule_options.js';
+import type { RuleSet } from './rules/rules.js';
+import { Segments } from './rules/segments.js';
+import type { AuditEntry, EntityFinder, RedactedEntity, Redaction, RedactOptions } from './redact_types.js';
 
-const kRules: Rules = { adapter: 'any', labels: 'any', threshold: '[0,1]', patterns: 'any', map: 'any', signal: 'signal' };
+const kRules: Rules = {
+  adapter: 'any',
+  labels: 'any',
+  threshold: '[0,1]',
+  patterns: 'any',
+  map: 'any',
+  signal: 'signal',
+  rules: 'any',
+  countries: 'any',
+  allow: 'any',
+  format: kFormats,
+  audit: 'boolean',
+};
 
 /** The label of a placeholder of the given map that the text contains. */
 const kLiteral = 'placeholder';
@@ -16,11 +33,12 @@ const kLiteral = 'placeholder';
 /** Tokens that neighbouring windows of token-classification share, at most. */
 const kStride = 64;
 
-interface Finding {
+export interface Finding {
   label: string;
   start: number;
   end: number;
   score?: number;
+  reason?: string;
 }
 
 const kWord = /[\p{L}\p{M}\p{N}_]/u;
@@ -76,11 +94,11 @@ function toWords(text: string, words: Words, finding: Finding): Finding {
 }
 
 /** Findings that overlap become one, with the label of the longest, or of equally long ones the first. */
-function unite(findings: readonly Finding[]): Finding[] {
+export function unite(findings: readonly Finding[]): Finding[] {
   const out: Finding[] = [];
   let longest = 0;
   for (const finding of [...findings].sort((a, b) => a.start - b.start || b.end - a.end)) {
-    const { start, end, label, score } = finding;
+    const { start, end, label, score, reason } = finding;
     if (start >= end) continue;
     const last = out[out.length - 1];
     if (!last || start >= last.end) {
@@ -94,45 +112,13 @@ function unite(findings: readonly Finding[]): Finding[] {
     last.label = label;
     if (score === undefined) delete last.score;
     else last.score = score;
+    if (reason === undefined) delete last.reason;
+    else last.reason = reason;
   }
   return out;
 }
 
-/** Gives texts their placeholders. */
-class Placeholders {
-  private readonly texts: Map<string, string>; // by placeholder
-  private readonly placeholders = new Map<string, string>(); // by text
-  private readonly last = new Map<string, number>(); // number by name
-
-  /** taken: placeholders that must not be given. */
-  constructor(
-    map: Readonly<Record<string, string>>,
-    private readonly taken: ReadonlySet<string>,
-  ) {
-    this.texts = new Map(Object.entries(map));
-    for (const [placeholder, text] of this.texts) if (!this.placeholders.has(text)) this.placeholders.set(text, placeholder);
-  }
-
-  of(label: string, text: string): string {
-    const known = this.placeholders.get(text);
-    if (known !== undefined) return known;
-    const name = label.toUpperCase().replace(/[^\p{L}\p{N}]+/gu, '_').replace(/^_|_$/g, '') || 'ENTITY'; // prettier-ignore
-    let number = this.last.get(name) ?? 0;
-    let placeholder: string;
-    do placeholder = `[${name}_${++number}]`;
-    while (this.texts.has(placeholder) || this.taken.has(placeholder));
-    this.last.set(name, number);
-    this.texts.set(placeholder, text);
-    this.placeholders.set(text, placeholder);
-    return placeholder;
-  }
-
-  map(): Record<string, string> {
-    return Object.fromEntries(this.texts);
-  }
-}
-
-function takeMap(where: string, map: RedactOptions['map'] | null): Record<string, string> {
+export function takeMap(where: string, map: RedactOptions['map'] | null): Record<string, string> {
   if (map === undefined || map === null) return {};
   if (typeof map !== 'object') throw new InputError(`${where}: option 'map': expected an object, found ${describe(map)}`);
   for (const [placeholder, text] of Object.entries(map)) {
@@ -177,13 +163,19 @@ function labelsOf(ner: object, adapter: string | false | null | undefined): stri
 }
 
 /** What the model finds in each text. */
-async function ask(where: string, ner: EntityFinder, texts: readonly string[], options: RedactOptions): Promise<Finding[][]> {
+async function ask(
+  where: string,
+  ner: EntityFinder | undefined,
+  texts: readonly string[],
+  options: RedactOptions,
+): Promise<Finding[][]> {
   const { labels, threshold, adapter, signal } = options;
   const call = { ...(adapter !== undefined && { adapter }), ...(signal && { signal }) };
-  if (ner === null) {
+  if (ner === null || ner === undefined) {
     const given =
       labels !== undefined && labels !== null ? 'labels' : threshold !== undefined && threshold !== null ? 'threshold' : '';
-    if (given !== '') throw new InputError(`${where}: option '${given}': expected a model with it, found null`);
+    if (given !== '')
+      throw new InputError(`${where}: option '${given}': expected a model with it, found ${ner === null ? 'null' : 'none'}`);
     return texts.map(() => []);
   }
   if (ner.task === 'zero-shot-ner') {
@@ -211,53 +203,114 @@ async function ask(where: string, ner: EntityFinder, texts: readonly string[], o
 }
 
 /** Adds to found the bracketed parts of a text. */
-function addBracketed(text: string, found: Set<string>): void {
+export function addBracketed(text: string, found: Set<string>): void {
   for (const [bracketed] of text.matchAll(kBracketed)) found.add(bracketed);
 }
 
-function replaceIn(
+export function replaceIn(
   text: string,
   findings: readonly Finding[],
   placeholders: Placeholders,
 ): { text: string; entities: RedactedEntity[] } {
   let out = '';
   let from = 0;
-  const entities = findings.map(({ label, start, end, score }): RedactedEntity => {
+  const entities = findings.map(({ label, start, end, score, reason }): RedactedEntity => {
     const original = text.slice(start, end);
     const placeholder = placeholders.of(label, original);
     out += text.slice(from, start) + placeholder;
     from = end;
-    return { label, text: original, start, end, placeholder, ...(score !== undefined && { score }) };
+    return { label, text: original, start, end, placeholder, ...(score !== undefined && { score }), ...(reason && { reason }) };
   });
   return { text: out + text.slice(from), entities };
 }
 
-export async function redactTexts(
-  ner: EntityFinder,
-  texts: string | readonly string[],
-  options?: RedactOptions | null,
-): Promise<Redaction | Redaction[]> {
-  const where = 'redact';
-  options = readOptions(where, options, kRules);
-  const list = readTexts(where, texts);
-  const given = takeMap(where, options?.map);
-  const patterns = takePatterns(where, options?.patterns);
-  const fromModel = await ask(where, ner, list, options ?? {});
+/** What rules find in a part. */
+function byRules(rules: RuleSet, { text, context }: Part): Finding[] {
+  const whole = context + text;
+  const moved = context.length;
+  return new Segments()
+    .add(text, true)
+    .flatMap(([start, end]) =>
+      rules.findIn(whole, [start + moved, end + moved]).map((one) => ({ ...one, start: one.start - moved, end: one.end - moved })),
+    );
+}
+
+/** How a call or a session redacts. */
+export interface Settings {
+  where: string;
+  ner: EntityFinder | undefined;
+  options: RedactOptions;
+  rules: RuleSet | undefined;
+  patterns: [label: string, find: Finder][];
+  allowed: Allowed;
+}
+
+export async function takeSettings(where: string, ner: EntityFinder | undefined, given: unknown): Promise<Settings> {
+  const options = readOptions(where, given as RedactOptions, kRules) ?? {};
+  const patterns = takePatterns(where, options.patterns);
+  const allowed = takeAllowed(where, options.allow);
+  return { where, ner, options, patterns, allowed, rules: await takeRules(where, options, ner === null) };
+}
+
+/** What the patterns of the caller find in a text. */
+export const byPatterns = (patterns: Settings['patterns'], text: string): Finding[] =>
+  patterns.flatMap(([label, find]) => Array.from(find(text), ([start, end]) => toCodePoints(text, { label, start, end })));
+
+/** Places of the given placeholders in a text. */
+export const literals = (text: string, isGiven: (placeholder: string) => boolean): Finding[] =>
+  Array.from(text.matchAll(kBracketed)).flatMap(({ 0: found, index }) =>
+    isGiven(found) ? [{ label: kLiteral, start: index, end: index + found.length }] : [],
+  );
+
+/** Replaces what is found in each text. The placeholders that were given before are those of `map`. */
+export async function redactAll(
+  settings: Settings,
+  list: readonly string[],
+  given: Readonly<Record<string, string>>,
+): Promise<Redaction[]> {
+  const { where, ner, options, rules, patterns, allowed } = settings;
+  const divided = list.map((text) => partsOf(text, options.format ?? 'text'));
+  const fromModel = await ask(where, ner, divided.flatMap((parts) => parts.map(({ text }) => text)), options); // prettier-ignore
   const taken = new Set<string>();
   for (const text of list) addBracketed(text, taken);
   const placeholders = new Placeholders(given, taken);
-  const parts = list.map((text, i) => {
-    const fromPatterns = patterns.flatMap(([label, find]) =>
-      Array.from(find(text), ([start, end]) => toCodePoints(text, { label, start, end })),
-    );
-    const literal = Array.from(text.matchAll(kBracketed)).flatMap(({ 0: found, index }) =>
-      Object.hasOwn(given, found) ? [{ label: kLiteral, start: index, end: index + found.length }] : [],
-    );
-    const words = new Words(text);
-    const ofModel = (fromModel[i] as Finding[]).map((finding) => toWords(text, words, finding));
-    return replaceIn(text, unite([...ofModel, ...fromPatterns, ...literal]), placeholders);
+  const results: { text: string; entities: RedactedEntity[] }[] = [];
+  let next = 0;
+  divided.forEach((parts, i) => {
+    const findings = parts.flatMap((part) => {
+      const { text } = part;
+      const words = new Words(text);
+      const ofModel = (fromModel[next++] as Finding[]).map((finding) => toWords(text, words, finding));
+      const found = [...ofModel, ...byPatterns(patterns, text), ...(rules ? byRules(rules, part) : [])];
+      const kept = found.filter(({ start, end }) => !allowed(text.slice(start, end)));
+      return unite([...kept, ...literals(text, (placeholder) => Object.hasOwn(given, placeholder))]).map((finding) => ({
+        ...finding,
+        start: placeOf(part, finding.start),
+        end: placeOf(part, finding.end),
+      }));
+    });
+    results.push(replaceIn(list[i] as string, findings, placeholders));
   });
   const map = placeholders.map();
-  const out = parts.map((part) => ({ ...part, map }));
+  return results.map((result) => ({ ...result, map, ...(options.audit && { audit: result.entities.map(withoutValue) }) }));
+}
+
+export const withoutValue = ({ label, start, end, placeholder, score, reason }: RedactedEntity): AuditEntry => ({
+  label,
+  start,
+  end,
+  placeholder,
+  ...(score !== undefined && { score }),
+  reason: reason ?? (score === undefined ? 'pattern' : 'model'),
+});
+
+export async function redactTexts(
+  ner: EntityFinder | undefined,
+  texts: string | readonly string[],
+  options?: RedactOptions | null,
+): Promise<Redaction | Redaction[]> {
+  const settings = await takeSettings('redact', ner, options);
+  const list = readTexts('redact', texts);
+  const out = await redactAll(settings, list, takeMap('redact', settings.options.map));
   return typeof texts === 'string' ? (out[0] as Redaction) : out;
 }

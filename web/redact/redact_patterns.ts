@@ -13,7 +13,7 @@ function before(text: string, index: number): number {
 }
 
 /** Everything around an @ that can be part of an address, if the domain has a dot. */
-function* emails(text: string): Generator<Range> {
+export function* emails(text: string): Generator<Range> {
   let from = 0;
   for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
     let start = at;
