@@ -41,6 +41,9 @@ class Stream implements RedactionStream {
     let to = this.segments.decided;
     // Patterns of the caller are asked for whole lines.
     if (this.settings.patterns.length > 0 && !final) to = this.text.lastIndexOf('\n', to - this.start - 1) + 1 + this.start;
+    // A private key has lines of its own, and is released as a whole.
+    const around = this.pending.find(([start, end]) => start < to && to < end);
+    if (around) to = this.text.lastIndexOf('\n', around[0] - this.start - 1) + 1 + this.start;
     if (final) to = this.start + this.text.length;
     let out = '';
     for (const end of this.ends(to)) out += this.release(end);
