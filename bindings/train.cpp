@@ -3,6 +3,8 @@
 #include <emscripten/emscripten.h>
 
 #include "bindings/model.h"
+#include "tasks/device.h"
+#include "tasks/device_embed.h"
 #include "tasks/find_spans.h"
 #include "tasks/plan_text.h"
 #include "tasks/sparse_vectors.h"
@@ -76,7 +78,16 @@ class FullModelHandle final : public ModelHandle {
   template <class TextsJob, class Options>
   Result<void> start_texts(Arguments& in, Report report, PlainAnswer& out);
 
+  // An embed() whose windows a device runs.
+  struct Elsewhere {
+    std::unique_ptr<Texts> texts;
+    std::unique_ptr<DeviceEmbed> job;
+  };
+
   std::unique_ptr<Trainer> trainer_;  // web/ calls train_begin() first
+  std::map<int, Elsewhere> elsewhere_;
+  int next_elsewhere_ = 1;
+  DeviceWeight device_weight_;  // that was asked for last
 };
 
 using Call = Result<void> (FullModelHandle::*)(Arguments&, PlainAnswer&);
@@ -164,6 +175,111 @@ Result<void> FullModelHandle::plan(Arguments&, PlainAnswer& out) {
   TextAnswer{out}.text(plan_text(model()));
   return {};
 }
+
+Result<void> FullModelHandle::device_plan(Arguments&, PlainAnswer& out) {
+  auto made = wattn::device_plan(model());
+  if (!made.ok()) return made.error();
+  const DevicePlan& plan = out.keep(std::move(made).value());
+  const DevicePlanAnswer say{out};
+  say.sections(plan.sections);
+  say.uses(plan.uses);
+  say.score_divisors(plan.score_divisors);
+  say.values(plan.values);
+  say.ops(plan.ops);
+  say.variants(plan.variants);
+  say.steps(plan.steps);
+  say.factors(plan.factors);
+  say.attentions(plan.attentions);
+  say.attention_factors(plan.attention_factors);
+  say.weights(plan.weights);
+  say.hidden(model().transformer().config().hidden_size);
+  say.positions(model().transformer().positions());
+  return {};
+}
+Result<void> FullModelHandle::device_weight(Arguments& in, PlainAnswer& out) {
+  const auto step = in.integer(), weight = in.integer();
+  auto found = wattn::device_weight(model(), step, weight);
+  if (!found.ok()) return found.error();
+  device_weight_ = std::move(found).value();
+  std::vector<std::string> names;
+  std::vector<double> sizes;
+  for (const DeviceWeight::Part& part : device_weight_.parts) {
+    names.emplace_back(part.name);
+    sizes.push_back(static_cast<double>(part.bytes));
+  }
+  const DeviceWeightAnswer say{out};
+  say.type(device_weight_.type);
+  say.shape(device_weight_.shape);
+  say.epsilon(device_weight_.epsilon);
+  say.names(std::move(names));
+  say.sizes(std::move(sizes));
+  return {};
+}
+Result<void> FullModelHandle::device_bytes(Arguments& in, PlainAnswer& out) {
+  const DeviceWeight::Part& part = device_weight_.parts[in.integer<std::size_t>()];
+  const auto begin = in.integer<std::size_t>(), end = in.integer<std::size_t>();
+  DeviceBytesAnswer{out}.bytes(std::span(static_cast<const std::uint8_t*>(part.at) + begin, end - begin));
+  return {};
+}
+Result<void> FullModelHandle::device_embed(Arguments& in, PlainAnswer& out) {
+  auto texts = in.texts();
+  EmbedRequest request;
+  if (auto read = in.options(request); !read.ok()) return read;
+  if (request.prompt) {
+    request.options.prompt = *std::move(request.prompt);
+  } else {
+    auto found = find_prompt(model().sentence(), request.prompt_name);
+    if (!found.ok()) return found.error();
+    request.options.prompt = std::move(found).value();
+  }
+  request.options.first_text = in.integer();
+  auto begun = DeviceEmbed::begin(model(), texts->views, request.options);
+  if (!begun.ok()) return begun.error();
+  const DeviceEmbed& job = *begun.value();
+  const DeviceBatchAnswer say{out};
+  say.job(next_elsewhere_);
+  say.ids(job.batch().input_ids);
+  say.type_ids(job.batch().token_type_ids);
+  say.starts(job.batch().seq_start);
+  say.skip(std::vector<std::int32_t>(job.skip().begin(), job.skip().end()));
+  say.pooling(job.pooling());
+  elsewhere_[next_elsewhere_++] = {std::move(texts), std::move(begun).value()};
+  return {};
+}
+// web/ asks only for jobs that are there.
+Result<void> FullModelHandle::device_pool(Arguments& in, PlainAnswer& out) {
+  DeviceEmbed& job = *elsewhere_.find(in.integer<int>())->second.job;
+  const auto begin = in.integer();
+  auto pooled = job.pool(begin, in.integer());
+  if (!pooled.ok()) return pooled.error();
+  DevicePooledAnswer{out}.pooled(std::move(pooled).value());
+  return {};
+}
+Result<void> FullModelHandle::device_finish(Arguments& in, PlainAnswer& out) {
+  const auto found = elsewhere_.find(in.integer<int>());
+  const auto pooled = in.floats();
+  auto finished = found->second.job->finish({pooled.begin(), pooled.end()});
+  elsewhere_.erase(found);
+  if (!finished.ok()) return finished.error();
+  const EmbedResult& result = out.keep(std::move(finished).value());
+  const EmbedAnswer say{out};
+  say.job(0);
+  say.more(false);
+  say.steps(0);
+  say.data(result.data);
+  say.dim(result.dim);
+  say.pooled(result.pooled);
+  say.tokens(result.tokens);
+  say.untruncated(result.tokens_untruncated);
+  say.windows(result.windows);
+  say.unknown(result.unknown);
+  return {};
+}
+Result<void> FullModelHandle::device_cancel(Arguments& in, PlainAnswer&) {
+  elsewhere_.erase(in.integer<int>());
+  return {};
+}
+
 Result<void> FullModelHandle::blocks_of(Arguments& in, PlainAnswer& out) {
   std::vector<std::uint8_t> blocks;
   for (const std::string& name : in.words()) blocks.push_back(static_cast<std::uint8_t>(loader_->blocks_of(name)));

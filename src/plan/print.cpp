@@ -5,8 +5,6 @@
 #include "ops/norm.h"
 
 namespace wattn {
-namespace {
-
 const char* name_of(Op op) {
   constexpr const char* kNames[] = {"words",
                                     "add_rows",
@@ -29,12 +27,29 @@ const char* name_of(Op op) {
   return kNames[static_cast<int>(op)];
 }
 
-const char* activation_name(std::uint8_t activation) {
-  constexpr const char* kNames[] = {"",           "gelu",       "relu",         "tanh",      "gelu_tanh",  "silu",   "sigmoid",
-                                    "quick_gelu", "gelu_10",    "relu2",        "relu6",     "leaky_relu", "mish",   "elu",
-                                    "selu",       "hard_swish", "hard_sigmoid", "hard_tanh", "softsign",   "laplace"};
-  return kNames[activation];
+const char* variant_of(const Step& step) {
+  constexpr const char* kIds[] = {"token types", "positions", "positions after padding"};
+  constexpr const char* kActivations[] = {
+      "",      "gelu",       "relu", "tanh", "gelu_tanh", "silu",       "sigmoid",      "quick_gelu", "gelu_10",  "relu2",
+      "relu6", "leaky_relu", "mish", "elu",  "selu",      "hard_swish", "hard_sigmoid", "hard_tanh",  "softsign", "laplace"};
+  switch (step.op) {
+    case Op::kAddRows:
+      return kIds[step.variant];
+    case Op::kNorm:
+      return static_cast<NormKind>(step.variant) == NormKind::kRms ? "rms" : "";
+    case Op::kHeadNorm:
+      return step.variant == 1 ? "keys" : "queries";
+    case Op::kLinear:
+    case Op::kActivate:
+    case Op::kGate:
+    case Op::kExperts:
+      return kActivations[step.variant];
+    default:
+      return "";
+  }
 }
+
+namespace {
 
 // To six decimals.
 std::string number(float value) {
@@ -109,33 +124,14 @@ class Printer {
 
   std::string constants(const Step& step) const {
     std::string out;
-    switch (step.op) {
-      case Op::kAddRows: {
-        constexpr const char* kIds[] = {"; of token types", "; of positions", "; of positions after padding "};
-        out = kIds[step.variant];
-        if (static_cast<IdsOf>(step.variant) == IdsOf::kAfterPadding) out += number(step.factor);
-        break;
-      }
-      case Op::kNorm:
-        out = static_cast<NormKind>(step.variant) == NormKind::kRms ? "; rms" : "";
-        break;
-      case Op::kScale:
-      case Op::kSoftcap:
-      case Op::kWindows:
-        out = "; " + number(step.factor);
-        break;
-      case Op::kAdd:
-        if (step.factor != 1) out = "; times " + number(step.factor);
-        break;
-      case Op::kLinear:
-      case Op::kActivate:
-      case Op::kGate:
-      case Op::kExperts:
-        if (step.variant > 0) out = std::string("; ") + activation_name(step.variant);
-        break;
-      default:
-        break;
+    if (step.op == Op::kScale || step.op == Op::kSoftcap || step.op == Op::kWindows) out = "; " + number(step.factor);
+    if (step.op == Op::kAdd && step.factor != 1) out = "; times " + number(step.factor);
+    if (step.op == Op::kAddRows) out = "; of ";
+    if (step.op != Op::kHeadNorm) {
+      const std::string variant = variant_of(step);
+      if (!variant.empty()) out += (out.empty() ? "; " : "") + variant;
     }
+    if (step.op == Op::kAddRows && static_cast<IdsOf>(step.variant) == IdsOf::kAfterPadding) out += " " + number(step.factor);
     if (step.op == Op::kAttention) out += attention(plan_.attentions[static_cast<std::size_t>(step.attention)]);
     return out;
   }

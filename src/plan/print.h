@@ -11,4 +11,8 @@ namespace wattn {
 // constants)". Results have the names of their taps; x is what the section reads.
 std::string to_text(const Plan& plan);
 
+// The words of that text.
+const char* name_of(Op op);
+const char* variant_of(const Step& step);  // "": the op has none, or this one needs no word
+
 }  // namespace wattn

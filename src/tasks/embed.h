@@ -58,6 +58,7 @@ class EmbedJob final : public TextJob {
   EmbedResult take_result();
 
  private:
+  friend class DeviceEmbed;
   EmbedJob(Model& model, std::span<const std::u16string_view> texts, const EmbedOptions& options)
       : TextJob(model, texts.size()), texts_(texts), options_(options), prompt_(to_utf16(options.prompt)) {}
 

@@ -425,6 +425,64 @@ export interface EmbedAnswer extends TextsAnswer {
   windows: Int32Array;
 }
 
+/** What a device runs of a model; see src/tasks/device.h. */
+export interface DevicePlanAnswer extends Answer {
+  /** [sections, 4]: first value, values, first step, steps */
+  sections: Int32Array;
+  /** [layers + 2, 2]: the embeddings, each layer, the final norm: a section or -1, and its first weight */
+  uses: Int32Array;
+  /** [layers] */
+  score_divisors: Float32Array;
+  /** [values, 4]: width, place (0: anywhere, 1: the stream), the value that it is a view of or -1, rows (0: of tokens) */
+  values: Int32Array;
+  /** [steps], like the next ones */
+  ops: string[];
+  variants: string[];
+  /** [steps, 5]: x, other, out, weight, attention; -1: none */
+  steps: Int32Array;
+  factors: Float32Array;
+  /** [attentions, 8]: heads, heads of keys, width of a key, of a value, window before, after, causal, cross */
+  attentions: Int32Array;
+  /** [attentions, 2]: scale, softcap */
+  attention_factors: Float32Array;
+  /** [weights]: the first one that has the same memory */
+  weights: Int32Array;
+  hidden: number;
+  positions: number;
+}
+
+export interface DeviceWeightAnswer extends Answer {
+  type: WeightType;
+  shape: Int32Array;
+  epsilon: number;
+  /** [parts] */
+  names: string[];
+  /** [parts], in bytes */
+  sizes: Float64Array;
+}
+
+export interface DeviceBytesAnswer extends Answer {
+  bytes: Uint8Array;
+}
+
+/** The windows of texts, one after the other. */
+export interface DeviceBatchAnswer extends Answer {
+  job: number;
+  /** [tokens], like the next one */
+  ids: Int32Array;
+  type_ids: Int32Array;
+  /** [windows + 1] */
+  starts: Int32Array;
+  /** [windows]: first tokens that pooling leaves out */
+  skip: Int32Array;
+  pooling: PoolingMode[];
+}
+
+export interface DevicePooledAnswer extends Answer {
+  /** [windows, modes * hidden], or without a pooling [tokens, hidden] */
+  pooled: Float32Array;
+}
+
 export interface PredictAnswer extends JobAnswer {
   /** [sum of lengths], like the next ones */
   ids: Int32Array;
@@ -721,6 +779,17 @@ export interface FullModelCalls {
   sparse_vectors(texts: readonly string[], options: SeamSparseVectorsOptions, steps: number): SparseVectorsAnswer;
   /** the steps of a pass, one a line */
   plan(): TextAnswer;
+  device_plan(): DevicePlanAnswer;
+  /** a weight that this step reads */
+  device_weight(step: number, weight: number): DeviceWeightAnswer;
+  /** of the weight that was asked for last */
+  device_bytes(part: number, begin: number, end: number): DeviceBytesAnswer;
+  /** begins: a device runs the batch and pools */
+  device_embed(texts: readonly string[], options: SeamEmbedRequest, first_text: number): DeviceBatchAnswer;
+  /** some windows, as the processor has them */
+  device_pool(job: number, begin: number, end: number): DevicePooledAnswer;
+  device_finish(job: number, pooled: ArrayLike<number>): EmbedAnswer;
+  device_cancel(job: number): Answer;
   /** between begin and finish */
   blocks_of(names: readonly string[]): BlocksAnswer;
   train_begin(options: SeamTrainOptions): TrainBegunAnswer;
@@ -792,7 +861,7 @@ export interface TrainingCalls {
 /** The calls of each handle, in their order in C++, each with the kinds of its arguments: see kWrite in wire_calls.ts. */
 export const kCalls = {
   Model:
-    'describe l,gguf_files b,begin lo,begin_weight_file sn,push b,make_room_for_helpers n,use_helpers n,finish,add_adapter wif,use_adapter n,delete_adapter n,merge_adapter n,embed tonn,predict tton,generate Ion,constrain iin,propose in,rows,set_rows f,end_generation,save_prefix i,load_prefix ibn,release_prefix n,run nn,cancel n,forward iiiiifffwFo,describe_tokenizer,tokens_to_string w,token_to_id s,info,summary n,find_spans tton,token_vectors ton,sparse_vectors ton,plan,blocks_of w,train_begin o,train_plan nnnn,train_words ttifn,train_count ttifn,train_accumulate ttifnn,train_outputs ttifnnn,train_gradient fn,train_drop,train_evaluate ttifn,train_update,train_state,train_set_state fn,train_adapter,checkpoint',
+    'describe l,gguf_files b,begin lo,begin_weight_file sn,push b,make_room_for_helpers n,use_helpers n,finish,add_adapter wif,use_adapter n,delete_adapter n,merge_adapter n,embed tonn,predict tton,generate Ion,constrain iin,propose in,rows,set_rows f,end_generation,save_prefix i,load_prefix ibn,release_prefix n,run nn,cancel n,forward iiiiifffwFo,describe_tokenizer,tokens_to_string w,token_to_id s,info,summary n,find_spans tton,token_vectors ton,sparse_vectors ton,plan,device_plan,device_weight nn,device_bytes nnn,device_embed ton,device_pool nnn,device_finish nf,device_cancel n,blocks_of w,train_begin o,train_plan nnnn,train_words ttifn,train_count ttifn,train_accumulate ttifnn,train_outputs ttifnnn,train_gradient fn,train_drop,train_evaluate ttifn,train_update,train_state,train_set_state fn,train_adapter,checkpoint',
   Tokenizer: 'load l,load_gguf bn,describe',
   Training: 'load b,feed t,step,result',
 } as const;
