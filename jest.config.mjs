@@ -1,4 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { useSoftwareGpu } from './tools/lib/software_gpu.mjs';
+
+useSoftwareGpu(); // workers inherit the environment
 
 const header = new URL('build/wasm-simd/build_id.h', import.meta.url);
 

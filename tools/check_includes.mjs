@@ -82,6 +82,7 @@ const kWebRooms = [
   'source',
   'host',
   'tokenizer',
+  'gpu',
   'engine',
   'nn',
   'vectors',

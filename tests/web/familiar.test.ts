@@ -37,10 +37,10 @@ describe('options for loading', () => {
   it('run on the CPU whatever the device, which is said once', async () => {
     for (const device of ['wasm', 'cpu', 'auto', null]) await loaded({ device });
     expect(warned).toEqual([]);
-    for (let i = 0; i < 2; ++i) await loaded({ device: 'webgpu', session_options: { logSeverityLevel: 3 } });
+    for (let i = 0; i < 2; ++i) await loaded({ device: 'cuda', session_options: { logSeverityLevel: 3 } });
     expect(warned).toEqual([
       'wattn: pipeline: no effect here: session_options',
-      "wattn: pipeline: device 'webgpu': wattn runs on the CPU, in WebAssembly",
+      "wattn: pipeline: device 'cuda': wattn runs on the CPU, in WebAssembly",
     ]);
   });
 

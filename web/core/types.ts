@@ -136,6 +136,10 @@ export interface Env {
     onnx: { wasm: { numThreads?: number; proxy?: boolean; [name: string]: any }; [name: string]: any };
     [name: string]: any;
   };
+  /**
+   * WebGPU for `device: 'webgpu'` and `'auto'`, in place of `navigator.gpu`: in Node, `create([])` of the package `webgpu`. Workers have their platform's own.
+   */
+  gpu?: { requestAdapter(options?: any): Promise<any> } | undefined;
   /** The package `@huggingface/jinja`, for chat templates. Node imports it when needed; a page must set it. */
   jinja?: unknown;
 }

@@ -17,6 +17,7 @@ import type { AbortSignalLike } from '../core/types.js';
 import type { AdaptedEngine, AdapterChange, Adapters, HeldAdapter } from './adapter_types.js';
 import type { LoadOptions, MemoryInfo, ModelInfo, PrefixInfo } from './types.js';
 import type { ModelSource, OpenFile } from '../source/source.js';
+import type { Accelerator } from '../gpu/accelerator.js';
 import type { AdaptedBase } from '../source/adapted_base.js';
 import type { WeightsAt } from '../source/weights_at.js';
 import type { ModelSpecifier } from '../source/types.js';
@@ -138,6 +139,8 @@ export class Engine implements AnyEngine {
   chatTemplates?: () => ChatTemplates | null;
   /** What is kept once the model generated, and what the last call had of it. */
   prefixes?: PrefixInfo | undefined;
+  /** With the option `device`. */
+  gpu?: Accelerator;
 
   private constructor(
     private readonly host: SeamHost<SeamModel>,
@@ -151,6 +154,7 @@ export class Engine implements AnyEngine {
     const options = readOptions(where, request.options, {
       ...kLoadRules,
       weights_at: 'any',
+      device: 'any',
       adapted_base: 'any',
       makes_copies: 'boolean',
     });
@@ -186,7 +190,9 @@ export class Engine implements AnyEngine {
     const { gguf, options, head, generates, watch, wasm, adaptedHead = false, idsOnly = false } = wanted;
     const { context_length, prefix_cache_bytes, kv_cache_dtype } = options;
     const retrieves = head === 'token_vectors' || head === 'sparse';
-    const isRare = retrieves || head === 'spans' || adaptedOf(options)?.full;
+    const { device: asked } = options as LoadOptions;
+    const device = head === 'none' && !idsOnly ? asked : undefined; // a GPU only embeds
+    const isRare = device || retrieves || head === 'spans' || adaptedOf(options)?.full;
     const making = new Loading(options.threads ?? undefined, wasm ?? (isRare ? fullWasm() : undefined));
     let endHelpers = () => {};
     let streamed = false;
@@ -258,19 +264,20 @@ export class Engine implements AnyEngine {
       const tasks = adapters > 0 ? (readJson(files, 'config.json')?.lora_adaptations as string[]) : undefined;
       const build_id = instance.seam.build_id();
       const why = plan.reason === undefined ? {} : { threads_reason: plan.reason };
-      const asked = (options as { weights_at?: WeightsAt }).weights_at?.dtype_asked;
+      const dtypeAsked = (options as { weights_at?: WeightsAt }).weights_at?.dtype_asked;
       const unpooled = info.pooled || info.head !== 'none' || retrieves ? {} : { pooled_reason: kUnpooled };
       const about = {
         ...info,
         ...unpooled,
         ...(tasks && { tasks }),
         dtype,
-        ...(asked && { dtype_asked: asked }),
+        ...(dtypeAsked && { dtype_asked: dtypeAsked }),
         ...(source.replaces && { original: source.name }),
         precision,
         wasm: compiled.kind,
         threads: 1,
         ...why,
+        ...(asked && { device: 'wasm' as const, device_reason: 'this task runs on the processor' }),
         workers: 0,
         build_id,
       };
@@ -280,6 +287,10 @@ export class Engine implements AnyEngine {
       if (requested) await abortable((engine.helped = requested.then(use)), signal);
       // By default threads start afterwards: their start takes longer than a first text without them.
       else if (room) engine.helped = nextTask().then(() => (loading.isOpen ? startTeam(room).then(use) : undefined));
+      if (device) {
+        const { accelerated } = await abortable(import('../gpu/accelerated.js'), signal);
+        engine.gpu = await abortable(accelerated(engine, device, engine.helped), signal);
+      }
       progress.ready();
       throwIfAborted(signal);
       return engine;
@@ -310,7 +321,12 @@ export class Engine implements AnyEngine {
 
   get info(): ModelInfo {
     const { weight_bytes: _weights, arena_bytes: _arena, prefix_bytes: _prefixes, ...info } = this.about;
-    return { ...info, prompts: { ...info.prompts }, ...(this.prefixes && { prefixes: this.prefixes }) };
+    return {
+      ...info,
+      prompts: { ...info.prompts },
+      ...(this.gpu && { device_reason: undefined, ...this.gpu.facts }),
+      ...(this.prefixes && { prefixes: this.prefixes }),
+    };
   }
 
   get memory(): MemoryInfo {
@@ -324,6 +340,7 @@ export class Engine implements AnyEngine {
   }
 
   async adapt(change: AdapterChange): Promise<void> {
+    this.gpu?.stop('an adapter was loaded');
     (await import('./adapters.js')).adapt(this, change);
   }
 
@@ -333,6 +350,7 @@ export class Engine implements AnyEngine {
 
   dispose(): void {
     this.endHelpers();
+    this.gpu?.stop('this model was disposed');
     this.host.release();
   }
 
@@ -376,7 +394,9 @@ export class Engine implements AnyEngine {
     do {
       const end = jobEnd(texts, begin);
       const some = end - begin === texts.length ? texts : texts.slice(begin, end);
-      const answer = await runJob(engine, pace, signal, (handle, steps) => handle.embed(some, rest, first_text + begin, steps));
+      const first = first_text + begin;
+      const answer = await (this.gpu?.embed(some, rest, first, signal) ??
+        runJob(engine, pace, signal, (handle, steps) => handle.embed(some, rest, first, steps)));
       parts.push(answer.data);
       tokens.set(answer.tokens, begin);
       windows.set(answer.windows, begin);

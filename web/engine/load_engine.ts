@@ -21,7 +21,7 @@ export async function loadEngine(
   const own = ownCopy(given);
   const theirs = typeof own === 'object' && own && !Array.isArray(own) && !areOwn(own);
   const named = theirs ? ownCopy((await import('./transformers_js.js')).toLoadOptions(where, own)) : own;
-  const options = readOptions(where, named, { ...kRules, ...(theirs && { weights_at: 'any' }) });
+  const options = readOptions(where, named, { ...kRules, ...(theirs && { weights_at: 'any', device: 'any' }) });
   return loadWith({ where, model, options: options as LoadOptions, head, idsOnly });
 }
 

@@ -146,7 +146,7 @@ function toCloneableBase(options: LoadOptions): { adapted_base?: AdaptedBase } {
 }
 
 async function toWorkerEnv(where: string): Promise<Partial<typeof env>> {
-  const { fetch, wasm, jinja: _jinja, ...rest } = env;
+  const { fetch, wasm, jinja: _jinja, gpu: _gpu, ...rest } = env;
   if (fetch) throw new InputError(`${where}: option 'worker': env.fetch is a function of this thread, which a worker cannot call`);
   const { url } = wasm;
   // One file, with all that is rare where it is inside too: a worker cannot ask for another.

@@ -24,10 +24,10 @@ const kDtypes: Record<string, Dtype | undefined> = {
 /** From the most exact. */
 const kOrder: readonly unknown[] = ['f32', 'f16', 'q16', 'q8', 'q4'];
 
-/** Devices that are a CPU, and no choice. */
-const kHere = ['wasm', 'cpu', 'auto'];
+/** Devices that are a CPU, and ours. */
+const kHere = ['wasm', 'cpu', 'auto', 'webgpu', 'gpu'];
 /** The others that transformers.js and PyTorch name. */
-const kDevices = ['gpu', 'webgpu', 'cuda', 'dml', 'coreml', 'mps', 'webnn', 'webnn-npu', 'webnn-gpu', 'webnn-cpu'];
+const kDevices = ['cuda', 'dml', 'coreml', 'mps', 'webnn', 'webnn-npu', 'webnn-gpu', 'webnn-cpu'];
 
 /** One that neither library has is returned as it is: the caller's check refuses it. */
 function dtypeOf(given: unknown): unknown {
@@ -71,6 +71,7 @@ export function toLoadOptions(where: string, given: object): LoadOptions {
   return {
     ...rest,
     ...(chosen ? { dtype: chosen as Dtype } : {}),
+    ...(devices.some((each) => each === 'webgpu' || each === 'gpu') ? { device: 'webgpu' } : device === 'auto' && { device }),
     ...(Object.keys(at).length > 0 && { weights_at: at }),
   } as LoadOptions;
 }

@@ -4,9 +4,10 @@ import type { TensorBase } from '../core/tensor_base.js';
 import type { AbortSignalLike, Disposable_, OutputPrecision, WasmKind } from '../core/types.js';
 import type { HeadKind, ModelFacts, ModelKind, PoolingMode } from '../host/seam.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
+import type { GpuFacts } from '../gpu/types.js';
 import type { Tokenizer } from '../tokenizer/types.js';
 
-export type { HeadKind, ModelFacts, ModelKind };
+export type { GpuFacts, HeadKind, ModelFacts, ModelKind };
 
 /** The result of `describeModel`. */
 export interface ModelDescription {
@@ -52,7 +53,11 @@ export interface FamiliarOptions {
     | { readonly [file: string]: string };
   /** `true`: `dtype: 'q8'`; `false`: `'f32'`. */
   quantized?: boolean;
-  /** `'wasm'`, `'cpu'` and `'auto'` are where wattn runs. Any other, such as `'webgpu'`, runs here too, and a warning says so once. */
+  /**
+   * Where the vectors of `feature-extraction` are computed; all else is the processor's. `'wasm'` (default), `'cpu'`: the processor. `'webgpu'`, `'gpu'`: a GPU, if it
+   * shows while loading that its vectors are the processor's within the rounding of f32; else the processor, and `info().device_reason` says why. `'auto'`:
+   * the GPU for calls that it is expected to finish sooner, after a short measurement. See docs/gpu.md. Any other, such as `'cuda'`, is the processor, and a warning says so once.
+   */
   device?: string | { readonly [file: string]: string } | null;
   /** The folder of the weights in the model. Default: its root, which `'onnx'` means too. */
   subfolder?: string;
@@ -67,9 +72,11 @@ export interface FamiliarOptions {
 }
 
 /** The options of `pipeline` and of `AutoModel..from_pretrained`. */
-export type ModelOptions = Omit<LoadOptions, 'dtype'> & FamiliarOptions;
+export type ModelOptions = Omit<LoadOptions, 'dtype' | 'device'> & FamiliarOptions;
 
 export interface LoadOptions extends SourceOptions {
+  /** Of those that `FamiliarOptions` has: a GPU, or the sooner of both. @internal */
+  device?: 'webgpu' | 'auto';
   /**
    * Data type of the weights in memory; they are converted while loading. `'f32'` (also `'fp32'`): Python's numbers. `'f16'`: half the
    * memory at about the same speed; the bits of f32's results if the file has f16 or bf16 (a file in f32 is rounded to f16). `'q16'`: half the
@@ -143,6 +150,12 @@ export interface ModelInfo extends ModelFacts {
   pooled_reason?: string;
   /** Workers that run the model; 0: it runs on the caller's thread. */
   workers: number;
+  /** With the option `device`: where vectors are computed now. With `worker`: when it was loaded. */
+  device?: 'webgpu' | 'wasm';
+  /** Why not on the GPU that was asked for. */
+  device_reason?: string;
+  /** The GPU in use, or the last one that was tried. */
+  gpu?: GpuFacts;
   /** The build id of wattn. */
   build_id: string;
   /** What the model keeps for later calls, once it has generated. */

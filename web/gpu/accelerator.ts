@@ -1,0 +1,338 @@
+// A model on a GPU beside the same model on the processor. The GPU computes pooled vectors; everything before and after is the processor's, and so is every
+// text that the GPU cannot answer for.
+import { abortable, Pace, throwIfAborted } from '../core/signal.js';
+import type { AbortSignalLike } from '../core/types.js';
+import type { DeviceBatchAnswer, EmbedAnswer, PoolingMode, SeamEmbedRequest } from '../host/seam.js';
+import { Device, DeviceError } from './device.js';
+import type { DeviceFacts, GpuFacts } from './types.js';
+import { boundOf, readPlan, unsupportedIn, type Plan } from './plan.js';
+import { Program, type Call, type Sequences } from './program.js';
+
+/** Of several lengths, around the sizes of tiles and of blocks of queries. */
+const kProbes = [1, 30, 45].map((words) =>
+  'the river bends west of an old stone mill '.repeat(9).split(' ').slice(0, words).join(' '),
+);
+/** Of a timing, with `device: 'auto'`. */
+const kTimedTexts = 12;
+
+/** Milliseconds of a batch on the GPU, so that what draws the page gets its turn. */
+const kBatchMs = 30;
+const kLeastTokens = 512;
+/** Batches that are in the queue together. */
+const kInFlight = 2;
+/** Devices that a call may lose. */
+const kMostLost = 3;
+const kProcessorMs = 100;
+
+/** Timings by adapter and model, of all models of the realm. */
+const timings = new Map<string, Required<GpuFacts>['timing']>();
+
+/** A run of the windows [begin, end). */
+function windowsOf({ ids, type_ids, starts, skip }: DeviceBatchAnswer, begin: number, end: number): Sequences {
+  const from = starts[begin]!;
+  const to = starts[end]!;
+  return {
+    ids: ids.subarray(from, to),
+    typeIds: type_ids.subarray(from, to),
+    starts: starts.subarray(begin, end + 1).map((start) => start - from),
+    skip: skip.subarray(begin, end),
+  };
+}
+
+export interface Owner {
+  call: Call;
+  isOpen: boolean;
+}
+
+export class Accelerator {
+  private program: Program | undefined;
+  private device: Device | undefined;
+  private plan!: Plan;
+  private off: string | undefined;
+  private proven = new Map<string, Promise<void>>();
+  private recovering: Promise<void> | undefined;
+  private lost = 0;
+  private tokens = kLeastTokens;
+  private gpu: GpuFacts = { adapter: '', bytes: 0, distance: 0, bound: 0, recovered: 0, recomputed: 0 };
+
+  private constructor(
+    private readonly owner: Owner,
+    private readonly auto: boolean,
+    private readonly q8: boolean,
+  ) {}
+
+  /** Never fails: what is wrong is in its facts, and its calls are then the processor's. ready: once the processor is as fast as it gets. */
+  static async make(owner: Owner, how: { auto: boolean; dtype: string; key: string }, ready: Promise<void>): Promise<Accelerator> {
+    const made = new Accelerator(owner, how.auto, how.dtype !== 'f32');
+    try {
+      made.plan = readPlan(owner.call((handle) => handle.device_plan()));
+      const rare = unsupportedIn(made.plan);
+      if (made.plan.uses.length < 2) throw new DeviceError("this model has no layers: a lookup is the processor's");
+      if (rare) throw new DeviceError(`this model has ${rare}, which runs on the processor alone`);
+      await made.start();
+      if (how.auto) await made.time(how.key, ready);
+    } catch (error) {
+      made.stop((error as Error).message);
+    }
+    return made;
+  }
+
+  get facts(): DeviceFacts {
+    if (this.off !== undefined)
+      return { device: 'wasm', device_reason: this.off, ...(this.gpu.adapter && { gpu: { ...this.gpu } }) };
+    return { device: 'webgpu', gpu: { ...this.gpu, bytes: this.device?.bytes ?? 0 } };
+  }
+
+  /** The processor takes over, for good. */
+  stop(reason: string): void {
+    this.off ??= reason;
+    this.program = undefined;
+    this.device?.destroy();
+    this.device = undefined;
+  }
+
+  /** A device with the model's weights, which has shown that its vectors are right. */
+  private async start(): Promise<void> {
+    const { owner, plan, gpu } = this;
+    const device = await Device.open();
+    this.device = device;
+    gpu.adapter = device.name;
+    const program = await Program.make(device, plan, (run) => owner.call(run));
+    gpu.bound = boundOf(plan, this.q8);
+    gpu.distance = 0;
+    this.proven = new Map();
+    await this.prove(program, []);
+    this.program = program;
+  }
+
+  /** A DeviceError unless the probe texts' vectors with this pooling are right on this device. */
+  private prove(program: Program, modes: readonly string[]): Promise<void> {
+    const key = modes.join();
+    let proof = this.proven.get(key);
+    if (!proof) {
+      proof = this.probe(program, modes).then((distance) => {
+        const { gpu } = this;
+        if (!(distance <= gpu.distance)) gpu.distance = distance;
+        if (distance <= gpu.bound) return;
+        const [off, bound] = [distance, gpu.bound].map((share) => share.toPrecision(2));
+        throw new DeviceError(`this device's vectors are off by ${off} of their length, where ${bound} is the bound`);
+      });
+      this.proven.set(key, proof);
+    }
+    return proof;
+  }
+
+  /** The largest distance between the GPU's and the processor's vectors of the probe texts, as a share of their length. */
+  private async probe(program: Program, modes: readonly string[]): Promise<number> {
+    const call: Call = (run) => this.owner.call(run);
+    const batch = call((handle) => handle.device_embed(kProbes, { pooling: [...modes] as PoolingMode[], prompt: '' }, 0));
+    try {
+      const windows = batch.starts.length - 1;
+      const got = await program.run(windowsOf(batch, 0, windows), modes);
+      const { pooled } = call((handle) => handle.device_pool(batch.job, 0, windows));
+      const { hidden } = this.plan;
+      let most = 0;
+      for (let row = 0; row < pooled.length; row += hidden) {
+        let difference = 0;
+        let length = 0;
+        for (let i = row; i < row + hidden; ++i) {
+          difference += (got[i]! - pooled[i]!) ** 2;
+          length += pooled[i]! ** 2;
+        }
+        const distance = Math.sqrt(difference / Math.max(length, Number.MIN_VALUE));
+        if (!(distance <= most)) most = Number.isNaN(distance) ? Infinity : distance;
+      }
+      return most;
+    } finally {
+      call((handle) => handle.device_cancel(batch.job));
+    }
+  }
+
+  /** Measures both, unless this adapter and this kind of model were measured before. */
+  private async time(key: string, ready: Promise<void>): Promise<void> {
+    const { gpu, owner, program } = this;
+    const name = `${gpu.adapter} ${key}`;
+    let timing = timings.get(name);
+    if (!timing) {
+      await ready;
+      const texts = Array.from({ length: kTimedTexts }, () => kProbes[kProbes.length - 1]!);
+      const batch = owner.call((handle) => handle.device_embed(texts, { pooling: ['mean'], prompt: '' }, 0));
+      const best = async (work: () => unknown) => {
+        let least = Infinity;
+        for (let i = 0; i < 3; ++i) {
+          const begin = performance.now();
+          await work();
+          least = Math.min(least, performance.now() - begin);
+        }
+        return least;
+      };
+      try {
+        const few = await best(() => program!.run(windowsOf(batch, 0, 1), ['mean']));
+        const many = await best(() => program!.run(windowsOf(batch, 0, kTimedTexts), ['mean']));
+        const processor = await best(() => owner.call((handle) => handle.device_pool(batch.job, 0, kTimedTexts)));
+        timing = { tokens: batch.ids.length, few, many, processor };
+      } finally {
+        owner.call((handle) => handle.device_cancel(batch.job));
+      }
+      timings.set(name, timing);
+    }
+    gpu.timing = timing;
+  }
+
+  /** Whether the GPU is expected to be faster for so many tokens: a call has a cost of its own there, and each token one here and there. */
+  private suits(tokens: number): boolean {
+    const { timing } = this.gpu;
+    if (!this.auto || !timing) return true;
+    const each = Math.max(timing.many - timing.few, 0) / (timing.tokens * (1 - 1 / kTimedTexts));
+    const once = Math.max(timing.few - (each * timing.tokens) / kTimedTexts, 0);
+    return once + each * tokens < (timing.processor / timing.tokens) * tokens;
+  }
+
+  /** As SeamModel.embed, run to its end; undefined if the processor is to do it. */
+  embed(
+    texts: readonly string[],
+    options: SeamEmbedRequest,
+    firstText: number,
+    signal: AbortSignalLike | undefined,
+  ): Promise<EmbedAnswer> | undefined {
+    return this.off === undefined ? this.embedHere(texts, options, firstText, signal) : undefined;
+  }
+
+  private async embedHere(
+    texts: readonly string[],
+    options: SeamEmbedRequest,
+    firstText: number,
+    signal: AbortSignalLike | undefined,
+  ): Promise<EmbedAnswer> {
+    const { owner } = this;
+    throwIfAborted(signal);
+    const batch = owner.call((handle) => handle.device_embed(texts, options, firstText));
+    let ended = false;
+    try {
+      const pooled = await this.pool(batch, signal);
+      ended = true;
+      return owner.call((handle) => handle.device_finish(batch.job, pooled));
+    } finally {
+      if (!ended && owner.isOpen) owner.call((handle) => handle.device_cancel(batch.job));
+    }
+  }
+
+  /** The vectors of all windows: each is written once, by whoever computed it. */
+  private async pool(batch: DeviceBatchAnswer, signal: AbortSignalLike | undefined): Promise<Float32Array> {
+    const { starts, pooling: modes } = batch;
+    const { hidden } = this.plan;
+    const windows = starts.length - 1;
+    const beginOf = (window: number) => hidden * (modes.length > 0 ? modes.length * window : starts[window]!);
+    const out = new Float32Array(beginOf(windows));
+    const missing = new Set(Array.from({ length: windows }, (_, i) => i));
+    const onProcessor = this.suits(batch.ids.length) ? [] : [...missing];
+    for (let tries = 0; onProcessor.length === 0 && missing.size > 0 && this.off === undefined && tries < kMostLost; ++tries) {
+      await this.recovering;
+      const { program } = this;
+      try {
+        if (program) await abortable(this.prove(program, modes), signal);
+      } catch (error) {
+        throwIfAborted(signal);
+        if (!this.device?.failed) this.stop((error as Error).message);
+      }
+      await this.runMissing(batch, missing, signal, (begin, values, end) => {
+        for (let w = begin, from = 0; w < end; ++w) {
+          const size = beginOf(w + 1) - beginOf(w);
+          const own = values.subarray(from, (from += size));
+          missing.delete(w);
+          out.set(own, beginOf(w));
+          if (!own.every(Number.isFinite)) onProcessor.push(w);
+        }
+      });
+      if (missing.size === 0) break;
+      this.recovering ??= this.recover().finally(() => (this.recovering = undefined));
+      await abortable(this.recovering, signal);
+    }
+    if (missing.size === 0) this.gpu.recomputed += onProcessor.length;
+    await this.onProcessor(
+      batch,
+      [...new Set([...onProcessor, ...missing])].sort((a, b) => a - b),
+      signal,
+      (w, values) => out.set(values, beginOf(w)),
+    );
+    return out;
+  }
+
+  /** Runs windows that are missing in batches, until all are there or the device fails. */
+  private async runMissing(
+    batch: DeviceBatchAnswer,
+    missing: ReadonlySet<number>,
+    signal: AbortSignalLike | undefined,
+    take: (begin: number, values: Float32Array, end: number) => void,
+  ): Promise<void> {
+    const { starts, pooling } = batch;
+    const { program, device } = this;
+    const running = new Set<Promise<void>>();
+    const left = [...missing].sort((a, b) => a - b);
+    const stop = () => !program || device!.failed !== undefined || this.off !== undefined;
+    for (let at = 0; at < left.length && !stop();) {
+      throwIfAborted(signal);
+      const begin = left[at]!;
+      let end = begin + 1;
+      const most = Math.min(this.tokens, program!.budget);
+      while (left[at + end - begin] === end && starts[end + 1]! - starts[begin]! <= most) ++end;
+      at += end - begin;
+      const started = performance.now();
+      const alone = running.size === 0;
+      const run = program!
+        .run(windowsOf(batch, begin, end), pooling)
+        .then(
+          (values) => {
+            take(begin, values, end);
+            const took = performance.now() - started;
+            if (alone && took < kBatchMs / 2) this.tokens = Math.min(2 * this.tokens, program!.budget);
+            if (alone && took > 2 * kBatchMs) this.tokens = Math.max(this.tokens / 2, kLeastTokens);
+          },
+          () => {}, // the device failed: these windows are still missing
+        )
+        .finally(() => running.delete(run));
+      running.add(run);
+      if (running.size >= kInFlight) await abortable(Promise.race(running), signal);
+    }
+    await abortable(Promise.all(running), signal);
+  }
+
+  /** Another device in place of one that failed, which has to show again that it is right. */
+  private async recover(): Promise<void> {
+    const why = this.device?.failed?.message ?? 'the device failed';
+    this.program = undefined;
+    this.device?.destroy();
+    if (++this.lost > kMostLost) return this.stop(`${why}, for the ${this.lost}th time`);
+    try {
+      await this.start();
+      this.gpu.recovered += 1;
+    } catch (error) {
+      this.stop(`${why}; then: ${(error as Error).message}`);
+    }
+  }
+
+  private async onProcessor(
+    batch: DeviceBatchAnswer,
+    windows: readonly number[],
+    signal: AbortSignalLike | undefined,
+    take: (window: number, values: Float32Array) => void,
+  ): Promise<void> {
+    const pace = new Pace(kProcessorMs, 1, 1, 4096);
+    const { starts, pooling } = batch;
+    for (let at = 0; at < windows.length;) {
+      await pace.wait(signal);
+      const begin = windows[at]!;
+      let end = begin + 1;
+      while (end - begin < pace.count && windows[at + end - begin] === end) ++end;
+      at += end - begin;
+      const { pooled } = pace.run(
+        () => this.owner.call((handle) => handle.device_pool(batch.job, begin, end)),
+        () => end - begin,
+      );
+      for (let w = begin, from = 0; w < end; ++w) {
+        const size = this.plan.hidden * (pooling.length > 0 ? pooling.length : starts[w + 1]! - starts[w]!);
+        take(w, pooled.subarray(from, (from += size)));
+      }
+    }
+  }
+}

@@ -1,0 +1,198 @@
+// Products: out [tokens, n] = activation(x W^T + bias). A workgroup of 16 x 16 threads makes a tile of the result, each thread 4 x 4 numbers of it, from tiles of
+// x and W in workgroup memory. A number is one chain of multiply-adds in rising k, wherever its row is in the batch.
+import { activation } from './activations.js';
+import { shader, type Kernel } from './shader.js';
+
+/** Rows and columns of the result in a tile, and numbers along k at a time. */
+export const kTile = { rows: 64, columns: 64, depth: 16 };
+/** Numbers along k with one scale, in q8. */
+export const kGroup = 64;
+
+export interface ProductShape {
+  /** Columns of the result, which may be fewer than W has rows. */
+  n: number;
+  k: number;
+  bias: boolean;
+  activation: string;
+}
+
+const head = ({ n, k }: ProductShape) => `
+const N = ${n}u;
+const K = ${k}u;
+const ROWS = ${kTile.rows}u;
+const COLUMNS = ${kTile.columns}u;
+const DEPTH = ${kTile.depth}u;`;
+
+const store = ({ bias }: ProductShape) => `
+  for (var i = 0u; i < 4u; i++) {
+    let row = row0 + local.y * 4u + i;
+    if (row >= batch.tokens) { break; }
+    for (var j = 0u; j < 4u; j++) {
+      let column = column0 + local.x * 4u + j;
+      if (column < N) { out[row * N + column] = activation(acc[i][j]${bias ? ' + bias[column]' : ''}); }
+    }
+  }`;
+
+/** In f32. W: panels of 8 columns, [ceil(n / 8)][k][8]. */
+export function product(shape: ProductShape): Kernel {
+  const wide = shape.k % 4 === 0;
+  const load = wide
+    ? 'if (row < batch.tokens && k < K) { value = x[(row * K + k) / 4u]; }'
+    : 'if (row < batch.tokens) { for (var i = 0u; i < 4u; i++) { if (k + i < K) { value[i] = x[row * K + k + i]; } } }';
+  return shader(
+    { x: wide ? 'vec4<f32>' : 'f32', w: 'vec4<f32>', ...(shape.bias && { bias: 'f32' }), out: 'f32' },
+    `${head(shape)}
+${activation(shape.activation)}
+var<workgroup> xs: array<f32, ${kTile.depth * kTile.rows}>;  // [k][row]
+var<workgroup> ws: array<vec4<f32>, ${(kTile.depth * kTile.columns) / 4}>;  // [k][column / 4]
+@compute @workgroup_size(16, 16)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let row0 = group.y * ROWS;
+  let column0 = group.x * COLUMNS;
+  var acc: array<vec4<f32>, 4>;
+  for (var k0 = 0u; k0 < K; k0 += DEPTH) {
+    {
+      let row = row0 + thread / 4u;
+      let k = k0 + thread % 4u * 4u;
+      var value = vec4<f32>();
+      ${load}
+      for (var i = 0u; i < 4u; i++) { xs[(thread % 4u * 4u + i) * ROWS + thread / 4u] = value[i]; }
+    }
+    {
+      let k = k0 + thread / 16u;
+      let column = column0 + thread % 16u * 4u;
+      var value = vec4<f32>();
+      if (column < N && k < K) { value = w[(column / 8u * K + k) * 2u + column / 4u % 2u]; }
+      ws[thread] = value;
+    }
+    workgroupBarrier();
+    for (var k = 0u; k < DEPTH; k++) {
+      let b = ws[k * 16u + local.x];
+      let first_at = k * ROWS + local.y * 4u;
+      acc[0] = fma(vec4<f32>(xs[first_at]), b, acc[0]);
+      acc[1] = fma(vec4<f32>(xs[first_at + 1u]), b, acc[1]);
+      acc[2] = fma(vec4<f32>(xs[first_at + 2u]), b, acc[2]);
+      acc[3] = fma(vec4<f32>(xs[first_at + 3u]), b, acc[3]);
+    }
+    workgroupBarrier();
+  }${store(shape)}
+}`,
+  );
+}
+
+/** The sum of four products of bytes, for devices whose WGSL has no dot4I8Packed. */
+const kOwnDot = `
+fn dot_bytes(a: u32, b: u32) -> i32 {
+  let p = bitcast<i32>(a);
+  let q = bitcast<i32>(b);
+  return extractBits(p, 0u, 8u) * extractBits(q, 0u, 8u) + extractBits(p, 8u, 8u) * extractBits(q, 8u, 8u)
+    + extractBits(p, 16u, 8u) * extractBits(q, 16u, 8u) + extractBits(p, 24u, 8u) * extractBits(q, 24u, 8u);
+}`;
+const kPackedDot = 'fn dot_bytes(a: u32, b: u32) -> i32 { return dot4I8Packed(a, b); }';
+
+/**
+ * In q8, with whole numbers that are exact: groups of 64 along k. q: activations 0 .. 192 less 96, four a word, [tokens][groups][16]; qz: scale and zero
+ * point, [tokens][groups]. w: words of four along k, [ceil(n / 8)][groups][16][8]; scale and sum: [ceil(n / 8)][groups][8].
+ */
+export function productQ8(shape: ProductShape, packedDot: boolean): Kernel {
+  const groups = Math.ceil(shape.k / kGroup);
+  return shader(
+    { q: 'u32', qz: 'vec2<f32>', w: 'u32', scale: 'f32', sum: 'i32', ...(shape.bias && { bias: 'f32' }), out: 'f32' },
+    `${head(shape)}
+const GROUPS = ${groups}u;
+${activation(shape.activation)}
+${packedDot ? kPackedDot : kOwnDot}
+var<workgroup> xs: array<u32, ${16 * kTile.rows}>;  // [word][row]
+var<workgroup> ws: array<u32, ${16 * kTile.columns}>;  // [word][column]
+@compute @workgroup_size(16, 16)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let row0 = group.y * ROWS;
+  let column0 = group.x * COLUMNS;
+  var acc: array<vec4<f32>, 4>;
+  for (var g = 0u; g < GROUPS; g++) {
+    for (var i = 0u; i < 4u; i++) {
+      let at = thread + i * 256u;
+      let row = row0 + at / 16u;
+      xs[at % 16u * ROWS + at / 16u] = select(0u, q[min(row, batch.tokens - 1u) * GROUPS * 16u + g * 16u + at % 16u], row < batch.tokens);
+      let column = column0 + at % COLUMNS;
+      if (column < N) { ws[at] = w[((column / 8u * GROUPS + g) * 16u + at / COLUMNS) * 8u + column % 8u]; } else { ws[at] = 0u; }
+    }
+    workgroupBarrier();
+    var whole: array<vec4<i32>, 4>;
+    for (var k = 0u; k < 16u; k++) {
+      for (var i = 0u; i < 4u; i++) {
+        let a = xs[k * ROWS + local.y * 4u + i];
+        let b = k * COLUMNS + local.x * 4u;
+        whole[i] += vec4<i32>(dot_bytes(a, ws[b]), dot_bytes(a, ws[b + 1u]), dot_bytes(a, ws[b + 2u]), dot_bytes(a, ws[b + 3u]));
+      }
+    }
+    workgroupBarrier();
+    for (var i = 0u; i < 4u; i++) {
+      let row = row0 + local.y * 4u + i;
+      if (row >= batch.tokens) { break; }
+      let of_row = qz[row * GROUPS + g];
+      for (var j = 0u; j < 4u; j++) {
+        let column = column0 + local.x * 4u + j;
+        if (column >= N) { break; }
+        let at = (column / 8u * GROUPS + g) * 8u + column % 8u;
+        acc[i][j] = fma(f32(whole[i][j] + (96 - i32(of_row.y)) * sum[at]), scale[at] * of_row.x, acc[i][j]);
+      }
+    }
+  }${store(shape)}
+}`,
+  );
+}
+
+/**
+ * The activations of productQ8: scale = (high - low) / 192 with low <= 0 <= high the group's range, z = round(-low / scale), q = round(x / scale) + z. 16
+ * threads a group; a workgroup has 4. A group with a number that is not finite gets such a scale, so that the result shows it.
+ */
+export function quantize(k: number): Kernel {
+  return shader(
+    { x: 'f32', out: 'u32', out_qz: 'vec2<f32>' },
+    `
+const K = ${k}u;
+const GROUPS = ${Math.ceil(k / kGroup)}u;
+var<workgroup> high: array<f32, 64>;
+var<workgroup> low: array<f32, 64>;
+var<workgroup> most: array<u32, 64>;
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let token = group.y;
+  let g = group.x * 4u + thread / 16u;
+  let lane = thread % 16u;
+  var value = vec4<f32>();
+  for (var i = 0u; i < 4u; i++) {
+    let k = g * 64u + lane * 4u + i;
+    if (k < K) { value[i] = x[token * K + k]; }
+  }
+  let bits = bitcast<vec4<u32>>(value) & vec4<u32>(0x7fffffffu);
+  high[thread] = max(max(max(value.x, value.y), max(value.z, value.w)), 0.0f);
+  low[thread] = max(max(max(-value.x, -value.y), max(-value.z, -value.w)), 0.0f);
+  most[thread] = max(max(bits.x, bits.y), max(bits.z, bits.w));
+  for (var half = 8u; half > 0u; half /= 2u) {
+    workgroupBarrier();
+    if (lane < half) {
+      high[thread] = max(high[thread], high[thread + half]);
+      low[thread] = max(low[thread], low[thread + half]);
+      most[thread] = max(most[thread], most[thread + half]);
+    }
+  }
+  workgroupBarrier();
+  if (g >= GROUPS || token >= batch.tokens) { return; }
+  let first = thread - lane;
+  let range = high[first] + low[first];
+  var inverse = 0.0f;
+  if (range > 6e-37f) { inverse = 192.0f / range; }
+  let z = round(low[first] * inverse);
+  let q = vec4<i32>(clamp(round(value * inverse) + z, vec4<f32>(0.0f), vec4<f32>(192.0f))) - 96;
+  let bytes = vec4<u32>(q) & vec4<u32>(255u);
+  out[(token * GROUPS + g) * 16u + lane] = bytes.x | (bytes.y << 8u) | (bytes.z << 16u) | (bytes.w << 24u);
+  if (lane == 0u) {
+    var scale = range / 192.0f;
+    if (most[first] >= 0x7f800000u) { scale = bitcast<f32>(most[first]); }
+    out_qz[token * GROUPS + g] = vec2<f32>(scale, z);
+  }
+}`,
+  );
+}
