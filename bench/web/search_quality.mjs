@@ -2,48 +2,11 @@
 // with SHORT=true how often the first hit is right on short texts: pairs of sentences that mean the same.
 // Usage: node bench/web/search_quality.mjs [FOLDER..]; default: CISI, MED and XQuAD in ../shared/data. MODEL=default,./folder: which models. CHUNK=false: texts whole.
 // DTYPE, PRECISION: of weights and vectors (q8, int8).
-import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { Index, pipeline } from '../../dist/node.js';
+import { lines, ndcg, readBeir, readXquad } from './lib/collections.mjs';
 
 const data = new URL('../../../shared/data/', import.meta.url).pathname;
-
-const lines = (file) => readFileSync(file, 'utf8').split('\n').filter(Boolean);
-
-/** { documents, queries, judged: query id -> document id -> grade } */
-function readBeir(folder) {
-  const json = (name) => lines(join(folder, name)).map((line) => JSON.parse(line));
-  const qrels = ['qrels.tsv', 'qrels/test.tsv'].map((name) => join(folder, name)).find(existsSync);
-  const judged = new Map();
-  for (const line of lines(qrels)) {
-    const [query, document, grade] = line.split('\t');
-    if (!(Number(grade) > 0)) continue;
-    if (!judged.has(query)) judged.set(query, new Map());
-    judged.get(query).set(document, Number(grade));
-  }
-  const documents = json('corpus.jsonl')
-    .filter(({ text, title }) => (text || title || '').trim() !== '')
-    .map(({ _id, title, text }) => (text?.trim() ? { id: _id, text, ...(title && { title }) } : { id: _id, text: title }));
-  return { documents, queries: json('queries.jsonl').filter(({ _id }) => judged.has(_id)), judged };
-}
-
-/** XQuAD as retrieval: the paragraph of each question. */
-function readXquad(language) {
-  const documents = [];
-  const queries = [];
-  const judged = new Map();
-  for (const { paragraphs } of JSON.parse(readFileSync(join(data, `qa/xquad/xquad.${language}.json`), 'utf8')).data) {
-    for (const { context, qas } of paragraphs) {
-      const id = String(documents.length);
-      documents.push({ id, text: context });
-      for (const { id: _id, question } of qas) {
-        queries.push({ _id, text: question });
-        judged.set(_id, new Map([[id, 1]]));
-      }
-    }
-  }
-  return { documents, queries, judged };
-}
 
 /** Second sentences of pairs as questions for the first ones. */
 function fromPairs(pairs) {
@@ -61,13 +24,6 @@ function fromPairs(pairs) {
 const cells = (file) => lines(join(data, 'pairs', file)).map((line) => line.split('\t'));
 const snli = (part) => cells(`snli/${part}.txt`).flatMap(([a, b, label]) => (label === '0' ? [[a, b]] : []));
 const sts = (part) => cells(`stsb/sts-${part}.csv`).flatMap((row) => (Number(row[4]) >= 4 ? [[row[5], row[6]]] : []));
-
-/** With gains as they are judged, as pytrec_eval has it. */
-function ndcg(ids, grades) {
-  const discounted = (gains) => gains.slice(0, 10).reduce((sum, gain, i) => sum + gain / Math.log2(i + 2), 0);
-  const best = discounted([...grades.values()].sort((a, b) => b - a));
-  return discounted(ids.map((id) => grades.get(id) ?? 0)) / best;
-}
 
 const kWays = [
   ['words', { mode: 'words' }],
@@ -88,7 +44,7 @@ const sets = folders.length
       ]
     : [
         ...['cisi', 'med'].map((name) => [name, readBeir(join(data, 'retrieval', name))]),
-        ...(process.env.LANGUAGES ?? 'en').split(',').map((language) => [`xquad.${language}`, readXquad(language)]),
+        ...(process.env.LANGUAGES ?? 'en').split(',').map((language) => [`xquad.${language}`, readXquad(data, language)]),
       ];
 const precisions = (process.env.PRECISION ?? 'int8').split(',');
 
