@@ -159,6 +159,7 @@ const bundles = [
   { entries: { train_worker: 'train_worker' }, inWorker: true, plugins: [ownFiles('full')] },
   { entries: { thread: 'thread' } },
   { entries: { tokenizer_entry: 'tokenizer_entry' }, split: true, plugins: [ownFiles('tokenizer')] },
+  { entries: { static_search_entry: 'static_search_entry', search_element_entry: 'search_element_entry' } },
   { entries: { inline: 'index' }, inline: true },
   { entries: { inline_train: 'inline_train_entry' }, inline: true },
   {
@@ -378,6 +379,8 @@ function emitTypes() {
       'langchain_entry',
       'llamaindex_entry',
       'react_entry',
+      'static_search_entry',
+      'search_element_entry',
     ].map((name) => join(types, 'entries', `${name}.d.ts`)),
   );
   for (const file of kept) {

@@ -25,6 +25,8 @@ const kBudgets = {
   'wattn-search.wasm': 15_000,
   'wattn-constraints.wasm': 66_000,
   'react_entry.js': 1_000, // with wattn's index beside it
+  'static_search_entry.js': 10_000,
+  'search_element_entry.js': 7_000, // with `src` also what static_search_entry.js has
   'wattn-full-simd.wasm': 423_000,
   'wattn-full-relaxed.wasm': 431_000,
   'inline.js': 940_000, // its .wasm files are gzipped
@@ -40,6 +42,8 @@ const kPages = {
   'ai_sdk_entry.js': ['simd', 'relaxed'],
   'langchain_entry.js': ['simd', 'relaxed'],
   'llamaindex_entry.js': ['simd', 'relaxed'],
+  'static_search_entry.js': [],
+  'search_element_entry.js': [],
   'inline.js': [],
   'inline_train.js': [],
 };

@@ -94,6 +94,8 @@ const kWebRooms = [
   'distill',
   'pack',
   'search',
+  'static_search',
+  'search_element',
   'train',
   'entries',
   'serve',

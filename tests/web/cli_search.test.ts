@@ -1,5 +1,5 @@
 // wattn index and wattn search.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Index, pipeline } from 'wattn';
@@ -66,7 +66,27 @@ it('finds, and its file opens in programs', async () => {
   expect(await wattn('search', join(folder, 'words.wattn'), 'cats', '--words')).toHaveLength(1);
 });
 
+it('makes search for a static site, and removes the files of the last one', async () => {
+  const [made] = await wattn('index', 'docs', '--static', 'docs/search', '--words');
+  expect(made).toMatchObject({ out: 'docs/search', pages: 1, table: 0 });
+  const folders = () => readdirSync(join(folder, 'docs/search')).sort();
+  const [before] = folders();
+  expect(folders()).toEqual([before, 'index.json']);
+  const head = () => JSON.parse(readFileSync(join(folder, 'docs/search/index.json'), 'utf8'));
+  expect(head()).toMatchObject({ folder: before, site: '../', pages: 1 });
+  put('sub/d.html', '<title>More</title><p>Another page.');
+  expect((await wattn('index', 'docs', '--static', 'docs/search', '--words', '--base', 'https://x.test/y'))[0]).toMatchObject({
+    pages: 2,
+  });
+  expect(head()).toMatchObject({ site: 'https://x.test/y/', pages: 2 });
+  expect(folders()).toHaveLength(2);
+  expect(folders()).not.toContain(before);
+});
+
 it.each([
+  [['index', 'docs', '--static', 'x', '--out', 'y'], '--static: expected no --out'],
+  [['index', 'docs', 'more', '--static', 'x'], '--static: expected the folder of one site, found 2'],
+  [['index', 'docs', '--out', 'x', '--base', '/'], '--base: expected --static'],
   [['index', 'docs'], '--out: expected the file to write, found none'],
   [['index', '--out', 'x'], 'expected the folder to index, found none'],
   [['index', 'nowhere', '--out', 'x'], 'cannot read nowhere: ENOENT'],

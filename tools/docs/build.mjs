@@ -24,6 +24,8 @@ const entries = {
   'wattn/langchain': 'langchain_entry',
   'wattn/llamaindex': 'llamaindex_entry',
   'wattn/react': 'react_entry',
+  'wattn/static-search': 'static_search_entry',
+  'wattn/search-element': 'search_element_entry',
 };
 const guides = kOrder.map((name) => `docs/${name}.md`);
 for (const file of readdirSync(join(root, 'docs'))) {
@@ -100,6 +102,9 @@ for (const { parent, name } of unshown) app.logger.error(`${parent.getFullName()
 app.validate(project);
 if (app.logger.hasErrors() || app.logger.hasWarnings()) fail('the reference is not complete (see above)');
 
+/** What a page of the reference counts in the site's search, beside a guide. */
+const kReferenceWeight = 0.75;
+
 const sha256 = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
 /** Lets a page load nothing from elsewhere: the strictest Content-Security-Policy that its own inline scripts pass. */
@@ -127,11 +132,15 @@ app.renderer.on(PageEvent.END, (page) => {
   const accessible = html
     .replace('<div class="col-content">', '<div class="col-content" role="main">')
     .replace('<div class="page-menu">', '<div class="page-menu" role="complementary" aria-label="This page">')
+    .replaceAll('<ul class="tsd-breadcrumb"', '<ul data-wattn="exclude" class="tsd-breadcrumb"')
+    .replaceAll(/<section (?=class="tsd-panel(?:-group)? tsd-(?:hierarchy|index))/g, '<section data-wattn="exclude" ')
     .replaceAll('<th></th>', '<td></td>')
     .replaceAll('<table>', '<div class="wide" role="group" aria-label="Table" tabindex="0"><table>')
     .replaceAll('</table>', '</table></div>');
+  // Who asks a question is better served by a guide than by a name of the reference.
+  const weight = page.url.startsWith('documents/') || page.url === 'index.html' ? 1 : kReferenceWeight;
   page.contents = withPolicy(
-    accessible.replace('</body>', `${script}</body>`),
+    accessible.replace('</head>', `<meta name="wattn-weight" content="${weight}"/></head>`).replace('</body>', `${script}</body>`),
     "; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-src 'self'",
   );
 });

@@ -220,6 +220,7 @@ ${kTextsHelp}
 The model:
 ${kModelHelp}`,
   index: `Usage: wattn index FOLDER.. --out FILE [options]
+       wattn index SITE --static DIR [options]
 
 Makes one file of the texts in folders (.txt, .md, .html; each file is a document, its path is its id), for wattn search and for index.import_file in
 programs and pages. If FILE is there, only what changed is embedded, and documents whose files are gone are removed.
@@ -230,6 +231,8 @@ programs and pages. If FILE is there, only what changed is embedded, and documen
   --overlap N           tokens that neighbouring parts share (default 0)
   --vectors int8        int8 (default): a byte a number; binary: bits find, bytes rank; float32: all
   --words               no vectors: words alone
+  --static DIR          instead of --out: search for the static site in the folder, as files that its pages read in parts
+  --base URL            with --static: where the site's pages are (default: relative to DIR if it is in the site, else /)
 
 The model:
 ${kModelHelp}${kComputeHelp}`,

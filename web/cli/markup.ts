@@ -4,8 +4,8 @@ import { Parser, Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 import type { IndexDocument } from '../search/types.js';
 
 const kTexts = ['.txt', '.text'];
-const kMarkdown = ['.md', '.markdown', '.mdx'];
-const kHtml = ['.html', '.htm', '.xhtml'];
+export const kMarkdown = ['.md', '.markdown', '.mdx'];
+export const kHtml = ['.html', '.htm', '.xhtml'];
 /** Ends of the names of files that are read. */
 export const kKnown = [...kTexts, ...kMarkdown, ...kHtml];
 

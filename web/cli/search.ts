@@ -1,6 +1,6 @@
 // `wattn index` and `wattn search`: a folder's texts in one file that can be searched, here and in pages.
 import { readFile, stat } from 'node:fs/promises';
-import { choice, computeOptions, count, flag, given, modelOf, number, required, type Values } from './args.js';
+import { choice, computeOptions, count, flag, given, modelOf, number, required, text, type Values } from './args.js';
 import { readDocuments } from './files.js';
 import { write } from './lines.js';
 import { report, writeOut } from './output.js';
@@ -40,6 +40,8 @@ async function readBefore(out: string): Promise<Uint8Array | undefined> {
 }
 
 export async function indexFiles(values: Values, positionals: string[]): Promise<void> {
+  if (text(values, 'static') !== undefined) return (await import('./static_index.js')).indexSite(values, positionals);
+  if (text(values, 'base') !== undefined) throw new InputError('--base: expected --static, which it belongs to, found none');
   const out = required(values, 'out', 'the file to write');
   if (positionals.length === 0) throw new InputError('expected the folder to index, found none');
   const { documents, empty } = await readDocuments(positionals);

@@ -1,0 +1,18 @@
+/**
+ * The element `<wattn-search>`: importing this file defines it.
+ *
+ * @module
+ */
+import { WattnSearchElement } from '../search_element/search_element.js';
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'wattn-search': WattnSearchElement;
+  }
+}
+
+const { customElements } = globalThis as { customElements?: CustomElementRegistry };
+if (customElements && !customElements.get('wattn-search')) customElements.define('wattn-search', WattnSearchElement);
+
+export { WattnSearchElement };
+export type * from '../search_element/types.js';

@@ -1,0 +1,10 @@
+/**
+ * Search in a static site, without a server: by the index that `wattn index SITE --static OUT` writes.
+ *
+ * @module
+ */
+export { AbortError, InputError, ModelFormatError, NetworkError, UnsupportedError, WattnError } from '../core/errors.js';
+export type { AbortSignalLike } from '../core/types.js';
+export type { Progress } from '../core/progress.js';
+export { openStaticIndex, StaticIndex } from '../static_search/static_index.js';
+export type * from '../static_search/types.js';
