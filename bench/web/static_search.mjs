@@ -36,7 +36,7 @@ for (const [name, { documents, queries, judged }] of sets) {
   try {
     mkdirSync(join(site, 'p'));
     documents.forEach(({ id, title, text }) => {
-      const html = `<!doctype html><title>${escaped(title ?? '')}</title><main><p>${escaped(text)}</p></main>`;
+      const html = `<!doctype html><html lang="en"><title>${escaped(title ?? '')}</title><main><p>${escaped(text)}</p></main>`;
       writeFileSync(join(site, 'p', `${encodeURIComponent(id)}.html`), html);
     });
     const started = performance.now();

@@ -55,23 +55,26 @@ class Sections {
   readonly list: PageSection[] = [];
   title = '';
   private readonly path: Heading[] = [];
-  private text = '';
+  private parts: string[] = [];
   private fragment = '';
 
-  add(text: string): void {
-    this.text += text;
+  /** isPre: its spaces are its own. */
+  add(text: string, isPre: boolean): void {
+    const isBegin = !isPre && /^(\n|\n\n)?$/.test(this.parts.at(-1) ?? '');
+    const own = isBegin ? text.trimStart() : text;
+    if (own !== '') this.parts.push(own);
   }
 
   /** Begins a line, or a paragraph. */
   line(isParagraph: boolean): void {
-    this.text = this.text.replace(/ +$/, '');
-    const end = isParagraph ? '\n\n' : '\n';
-    if (this.text !== '' && !this.text.endsWith(end)) this.text += isParagraph && this.text.endsWith('\n') ? '\n' : end;
+    const last = this.parts.at(-1);
+    if (last !== '\n' && last !== '\n\n') this.parts.push(isParagraph ? '\n\n' : '\n');
+    else if (isParagraph) this.parts[this.parts.length - 1] = '\n\n';
   }
 
   end(): void {
-    const text = tidy(this.text);
-    this.text = '';
+    const text = tidy(this.parts.join(''));
+    this.parts = [];
     const headings = this.path.map((heading) => heading.text);
     if (text !== '' || headings.length > 0) this.list.push({ fragment: this.fragment, headings, text });
   }
@@ -164,7 +167,7 @@ export function readSitePage(html: string): ReadPage | undefined {
       }
       const text = pre > 0 ? data : data.replace(/\s+/g, ' ');
       if (text.trim() !== '') id = '';
-      seen((sections) => sections.add(text));
+      seen((sections) => sections.add(text, pre > 0));
     },
     onclosetag(name) {
       const own = open.at(-1);
@@ -184,7 +187,7 @@ export function readSitePage(html: string): ReadPage | undefined {
           if (text !== '') seen((sections) => sections.heading(level, text, fragment));
         } else if (!heading) {
           if (name === 'pre') --pre;
-          if (name === 'td' || name === 'th') seen((sections) => sections.add(' '));
+          if (name === 'td' || name === 'th') seen((sections) => sections.add(' ', false));
           else if (kBlocks.has(name)) seen((sections) => sections.line(kParagraphs.has(name)));
         }
       }
@@ -212,7 +215,7 @@ export function readMarkdownPage(markdown: string): Omit<SitePage, 'url'> {
     if (/^\s*(```|~~~)/.test(line)) isCode = !isCode;
     const [, signs, words] = (!isCode && /^(#{1,6})[ \t]+(\S.*)$/.exec(line)) || [];
     if (signs === undefined || words === undefined) {
-      sections.add(`${line}\n`);
+      sections.add(`${line}\n`, true);
       continue;
     }
     const [, plain = words, own] = /^(.*?)\s*\{#([\w-]+)\}\s*$/.exec(words) ?? [];

@@ -50,9 +50,11 @@ export class WattnSearchElement extends Base {
   /** What `hits` are of. */
   private shown = '';
   private active = -1;
+  /** Its list was closed, and stays so when more hits come. */
+  private isClosed = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private running: AbortController | undefined;
-  private pending: (() => void) | undefined;
+  private unbind: (() => void) | undefined;
 
   constructor() {
     super();
@@ -135,20 +137,29 @@ export class WattnSearchElement extends Base {
 
   /** Adds the shortcut. Browsers call it. */
   connectedCallback(): void {
+    // What was set before the class was there hides its accessors.
+    for (const name of ['index', 'texts', 'src', 'value'] as const) {
+      if (!Object.hasOwn(this, name)) continue;
+      const { [name]: value } = this;
+      delete (this as Partial<this>)[name];
+      Object.assign(this, { [name]: value });
+    }
     const onKey = (event: KeyboardEvent) => {
       const from = event.composedPath()[0] as Partial<HTMLElement>;
+      if (!this.hasAttribute('shortcut')) return;
       const isTyping = from.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(from.tagName ?? '');
       if (isTyping || event.ctrlKey || event.metaKey || event.altKey || event.key !== this.getAttribute('shortcut')) return;
       event.preventDefault();
+      event.stopPropagation();
       this.input.focus();
     };
-    this.ownerDocument.addEventListener('keydown', onKey);
-    this.pending = () => this.ownerDocument.removeEventListener('keydown', onKey);
+    this.ownerDocument.addEventListener('keydown', onKey, true);
+    this.unbind = () => this.ownerDocument.removeEventListener('keydown', onKey, true);
   }
 
   /** Ends what is running. Browsers call it. */
   disconnectedCallback(): void {
-    this.pending?.();
+    this.unbind?.();
     this.stop();
     this.show(false);
   }
@@ -191,6 +202,7 @@ export class WattnSearchElement extends Base {
 
   private later(): void {
     this.stop();
+    this.isClosed = false;
     const wait = Number(this.getAttribute('debounce') ?? kDebounceMs);
     this.timer = setTimeout(() => void this.run(), wait >= 0 ? wait : kDebounceMs);
   }
@@ -235,7 +247,7 @@ export class WattnSearchElement extends Base {
     const { none, unsure, count } = this.said;
     const isUnsure = hits.length > 0 && hits.every(({ close }) => close === false);
     if (done) this.status.textContent = query === '' ? '' : hits.length === 0 ? none : isUnsure ? unsure : count(hits.length);
-    if (query !== '' && (done || hits.length > 0))
+    if (query !== '' && !this.isClosed && (done || hits.length > 0))
       this.show(this.matches(':focus-within') || this.shadowRoot?.activeElement === this.input);
     this.tell('wattn-results', { query, hits, done }, false);
   }
@@ -266,6 +278,7 @@ export class WattnSearchElement extends Base {
     } else if (event.key === 'Enter' && length > 0 && !this.panel.hidden && this.shown === this.value.trim()) {
       (this.list.children[Math.max(0, this.active)] as HTMLElement).click();
     } else if (event.key === 'Escape' && !this.panel.hidden) {
+      this.isClosed = true;
       this.show(false);
     } else if (event.key === 'Escape' && this.value !== '') {
       this.value = '';

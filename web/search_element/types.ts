@@ -4,16 +4,19 @@
 export interface ShownHit {
   /** Where it leads. Default: `document.url`, else `#` and the id. */
   url?: string | undefined;
+  /** The document's, in an `Index`. */
   id?: string | undefined;
   /** Default: the document's, else the id. */
   title?: string | undefined;
   /** The headings above it. */
   headings?: readonly string[] | undefined;
+  /** The part of the text that fits. */
   text: string;
   /** The places of the query's words in `text`. */
   highlights: readonly { start: number; end: number }[];
   /** Whether it is near. */
   close?: boolean | undefined;
+  /** The document of an `Index`, whose `title` and `url` are shown. */
   document?: { readonly [name: string]: unknown } | undefined;
 }
 
@@ -29,6 +32,7 @@ export interface SearchSource {
 export interface SearchTexts {
   /** The box's name, for screen readers. */
   label: string;
+  /** In the box while it is empty. */
   placeholder: string;
   /** The name of the list of hits. */
   results: string;

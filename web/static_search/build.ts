@@ -32,7 +32,7 @@ interface Row extends PageRow {
 }
 
 /** How often a word of a title or a heading counts: they say what the rest is about. */
-const kTitleTimes = 3;
+const kTitleTimes = 1;
 const kHeadingTimes = 2;
 
 /** The words of all rows: a page's title counts with its first row. */

@@ -88,36 +88,27 @@ export class ByteReader {
   }
 }
 
-/** Steps each way from 0 in 4 bits. */
-const kSteps = 7;
+/** Steps each way from 0. */
+const kSteps = 127;
 
-/** Bytes of a row of so many numbers in 4 bits each. */
-export const rowBytes = (dims: number): number => Math.ceil(dims / 2);
-
-/** Rows as whole numbers from -7 to 7, two in a byte, the first one below. A row's length is lost: only directions are kept. */
+/** Rows as whole numbers of a byte. A row's length is lost: only directions are kept. */
 export function packRows(rows: Float32Array, dims: number): Uint8Array {
-  const each = rowBytes(dims);
-  const out = new Uint8Array((rows.length / dims) * each);
-  for (let row = 0; row * dims < rows.length; ++row) {
-    let most = 0;
-    for (let j = 0; j < dims; ++j) most = Math.max(most, Math.abs(rows[row * dims + j]!));
-    for (let j = 0; j < dims && most > 0; ++j) {
-      const step = Math.round((kSteps * rows[row * dims + j]!) / most) & 15;
-      out[row * each + (j >> 1)]! |= j & 1 ? step << 4 : step;
-    }
+  const out = new Int8Array(rows.length);
+  for (let at = 0; at < rows.length; at += dims) {
+    const row = rows.subarray(at, at + dims);
+    const most = row.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
+    if (most > 0) row.forEach((value, j) => (out[at + j] = Math.round((kSteps * value) / most)));
   }
-  return out;
+  return new Uint8Array(out.buffer);
 }
 
 /** The cosine of a row that `packRows` made with a query of unit length. */
 export function cosineOf(query: Float32Array, rows: Uint8Array, row: number): number {
-  const each = rowBytes(query.length);
+  const steps = new Int8Array(rows.buffer, rows.byteOffset + row * query.length, query.length);
   let [dot, squares] = [0, 0];
   for (let j = 0; j < query.length; ++j) {
-    const byte = rows[row * each + (j >> 1)]!;
-    const value = ((j & 1 ? byte << 24 : byte << 28) as number) >> 28;
-    dot += value * query[j]!;
-    squares += value * value;
+    dot += steps[j]! * query[j]!;
+    squares += steps[j]! ** 2;
   }
   return squares === 0 ? 0 : dot / Math.sqrt(squares);
 }

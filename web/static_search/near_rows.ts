@@ -1,10 +1,10 @@
 // The rows of a static index that are nearest to a query: those of the clusters whose centres are.
-import { ByteReader, cosineOf, rowBytes } from './bytes.js';
+import { ByteReader, cosineOf } from './bytes.js';
 import type { Files } from './files.js';
 import { kNames, type Head } from './layout.js';
 
 /** Bytes of clusters that a query reads at most. */
-const kMostBytes = 49_152;
+const kMostBytes = 80_000;
 
 type Meaning = NonNullable<Head['meaning']>;
 
@@ -13,7 +13,7 @@ function readCluster(bytes: Uint8Array, name: string, dims: number): { rows: num
   const rows: number[] = [];
   let row = 0;
   for (let i = reader.number(); i > 0; --i) rows.push((row += reader.number()));
-  return { rows, vectors: reader.raw(rows.length * rowBytes(dims)) };
+  return { rows, vectors: reader.raw(rows.length * dims) };
 }
 
 /** Cosines of rows, by row. query: of unit length. */
@@ -24,7 +24,7 @@ export async function nearRows(files: Files, { dims, sizes }: Meaning, query: Fl
   const some: number[] = [];
   let bytes = 0;
   for (const i of order) {
-    bytes += sizes[i]! * (rowBytes(dims) + 2);
+    bytes += sizes[i]! * (dims + 2);
     if (some.length > 0 && bytes > kMostBytes) break;
     some.push(i);
   }

@@ -157,10 +157,10 @@ class Build {
  * An index in files of a static site: `wattn index SITE --static OUT` writes it, `openStaticIndex` opens it.
  *
  * @example
- * const index = await openStaticIndex('https://example.org/search/');
- * for await (const { stage, hits } of index.search('how do I stop a download')) {
- *   console.log(stage, hits.map(({ title }) => title));
- * }
+ * const watch = async (show) => {
+ *   const index = await openStaticIndex('/search/');
+ *   for await (const { stage, hits } of index.search('how do I stop a download')) show(stage, hits);
+ * };
  */
 export class StaticIndex {
   private constructor(
@@ -275,8 +275,10 @@ export class StaticIndex {
  * Errors: `NetworkError` if it is not there, `ModelFormatError` if it is no index, or of another format.
  *
  * @example
- * const index = await openStaticIndex('https://example.org/search/');
- * const hits = await index.search('how do I stop a download', { limit: 5 });
+ * const find = async (query) => {
+ *   const index = await openStaticIndex('/search/');
+ *   return index.search(query, { limit: 5 });
+ * };
  */
 export const openStaticIndex = (url: string | URL, options?: StaticIndexOptions): Promise<StaticIndex> =>
   StaticIndex.open(url, options);

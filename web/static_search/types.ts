@@ -43,8 +43,10 @@ export interface StaticHit {
   why: { coverage: number; meaning: number | null };
 }
 
-/** What is known at a time: `stage` is `'words'` until meaning has been asked, then `'hybrid'`. */
+/** What is known at a time. */
 export interface StaticResults {
+  /** `'words'` until meaning has been asked, then `'hybrid'`. */
   stage: 'words' | 'hybrid';
+  /** The best so far, best first. */
   hits: StaticHit[];
 }
