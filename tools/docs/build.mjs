@@ -102,7 +102,8 @@ for (const { parent, name } of unshown) app.logger.error(`${parent.getFullName()
 app.validate(project);
 if (app.logger.hasErrors() || app.logger.hasWarnings()) fail('the reference is not complete (see above)');
 
-/** What a page of the reference counts in the site's search, beside a guide. */
+const guideTitles = new Set(guides.map((file) => titleOf(readFileSync(join(root, file), 'utf8'))));
+/** What a page that is no guide counts in the site's search, beside a guide. */
 const kReferenceWeight = 0.75;
 
 const sha256 = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
@@ -128,19 +129,25 @@ app.renderer.on(PageEvent.END, (page) => {
   if (blocks.length > 0 && at !== blocks.length) app.logger.error(`${page.url}: ${blocks.length} examples became ${at}`);
   const base = /data-base="([^"]*)"/.exec(html)[1];
   const script = html.includes('data-example') ? `<script type="module" src="${base}assets/run.js"></script>` : '';
+  // The site's own search, by words and meaning. TypeDoc's, by names, is behind Ctrl+K.
+  const box = `<wattn-search src="${base}search/" shortcut="/" label="Search the documentation"></wattn-search>`;
+  const element = `<script type="module" src="${base}wattn/search_element_entry.js"></script>`;
   // What TypeDoc's theme lacks for screen readers and phones: where the page itself is, headers of columns that have none, tables that scroll.
   const accessible = html
     .replace('<div class="col-content">', '<div class="col-content" role="main">')
     .replace('<div class="page-menu">', '<div class="page-menu" role="complementary" aria-label="This page">')
+    .replace('<button id="tsd-search-trigger"', `${box}<button hidden id="tsd-search-trigger"`)
     .replaceAll('<ul class="tsd-breadcrumb"', '<ul data-wattn="exclude" class="tsd-breadcrumb"')
     .replaceAll(/<section (?=class="tsd-panel(?:-group)? tsd-(?:hierarchy|index))/g, '<section data-wattn="exclude" ')
     .replaceAll('<th></th>', '<td></td>')
     .replaceAll('<table>', '<div class="wide" role="group" aria-label="Table" tabindex="0"><table>')
     .replaceAll('</table>', '</table></div>');
   // Who asks a question is better served by a guide than by a name of the reference.
-  const weight = page.url.startsWith('documents/') || page.url === 'index.html' ? 1 : kReferenceWeight;
+  const weight = page.url === 'index.html' || guideTitles.has(page.model.name) ? 1 : kReferenceWeight;
   page.contents = withPolicy(
-    accessible.replace('</head>', `<meta name="wattn-weight" content="${weight}"/></head>`).replace('</body>', `${script}</body>`),
+    accessible
+      .replace('</head>', `<meta name="wattn-weight" content="${weight}"/></head>`)
+      .replace('</body>', `${element}${script}</body>`),
     "; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-src 'self'",
   );
 });
@@ -186,6 +193,8 @@ writeFileSync(join(out, 'llms-full.txt'), texts.map(({ text }) => text.trim()).j
 const lines = texts.slice(1).map(({ file, text }) => `- [${titleOf(text)}](${file}): ${firstOf(text)}`);
 writeFileSync(join(out, 'llms.txt'), `# wattn\n\n> ${firstOf(texts[0].text)}\n\n## Guides\n\n${lines.join('\n')}\n`);
 for (const { file } of texts) cpSync(join(root, file), join(out, file));
+// Search reads the pages as they are, so it is the last.
+must(process.execPath, [join(root, 'dist/cli.js'), 'index', out, '--static', join(out, 'search')]);
 console.log(
   `note: ${Object.values(project.reflections).filter((one) => one.kindOf(kNamed)).length} names documented, ${guides.length} guides`,
 );

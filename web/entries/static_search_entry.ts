@@ -5,6 +5,5 @@
  */
 export { AbortError, InputError, ModelFormatError, NetworkError, UnsupportedError, WattnError } from '../core/errors.js';
 export type { AbortSignalLike } from '../core/types.js';
-export type { Progress } from '../core/progress.js';
 export { openStaticIndex, StaticIndex } from '../static_search/static_index.js';
 export type * from '../static_search/types.js';

@@ -14,8 +14,8 @@ import { Table } from './table.js';
 const kMostPieces = 7000;
 const kDims = 64;
 /** Texts that the model sees at most. Of a larger site, some stand for all. */
-const kMostTexts = 6000;
-const kMostSpans = 8000;
+const kMostTexts = 3000;
+const kMostSpans = 6000;
 /** Texts of one call. */
 const kPortion = 256;
 /** Short pieces of texts, so that rows fit queries as well as whole texts; they count little. */

@@ -1,0 +1,2 @@
+/** See ask.mjs. */
+export function askAll(): Promise<{ question: string; names: string; place: number; titles: string[] }[]>;
