@@ -23,6 +23,8 @@ export const kTests = {
   'web/distill': ['distill'],
   'web/pack': ['pack', 'pack_llama', 'pack_native', 'pack_smaller', 'gguf_families', 'pack_hub'],
   'web/search': ['search', 'filters', 'search_damage', 'search_faults', 'search_crash', 'vector_rows', 'search_quality'],
+  'web/static_search': ['static_search', 'cli_search'],
+  'web/search_element': ['../browser/search_element'],
   'web/train': ['trainer', 'training', 'own_loss', 'config_text', 'saved_files', 'trainer_faults'],
   'web/serve': ['serve', 'serve_limits', 'serve_attacks', 'mcp'],
   'web/cli': ['cli', 'cli_tasks', 'cli_output', 'cli_search', 'cli_train', 'messages'],
