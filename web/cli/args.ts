@@ -67,7 +67,7 @@ export const kCommands: Record<string, Options> = {
     ...options('offsets train out vocab-size min-frequency options', 'no-special', 'special-token'),
   },
   index: { ...kModel, ...kCompute, ...options('out max-tokens overlap vectors static base', 'words') },
-  search: { ...kModel, ...kCompute, ...options('top-k mode', 'words') },
+  search: { ...kModel, ...kCompute, ...options('top-k mode syntax', 'words prefix fuzzy') },
   inspect: { ...kModel, ...kCompute, ...options('seq', 'plan json') },
   pack: { ...kModel, ...options('dtype out hub vocab layers dim check', '', 'corpus') },
   download: { ...kModel, ...options('task') },

@@ -243,6 +243,9 @@ several queries also "query". The model must be the one that made the file.
 
   --top-k N             hits per query (default 10)
   --mode hybrid         hybrid (default): words and meaning; words; meaning
+  --syntax auto         "a phrase", -word and title:word in queries: auto (default): in short ones of one line; always; never
+  --prefix              the last word also finds words that begin with it
+  --fuzzy               unknown words also find words that are spelt nearly like them
   --words               the file has no vectors, or no model is at hand: words alone
 
 The model:

@@ -81,6 +81,9 @@ export async function searchFile(values: Values, [file, ...queries]: string[]): 
   const options = given({
     top_k: count(values, 'top-k'),
     mode: choice(values, 'mode', ['hybrid', 'words', 'meaning']),
+    syntax: choice(values, 'syntax', ['auto', 'always', 'never']),
+    prefix: flag(values, 'prefix'),
+    fuzzy: flag(values, 'fuzzy'),
   }) as IndexSearchOptions;
   for (const query of queries) {
     for (const { id, score, text: found, start, end, why, document } of await index.search(query, options)) {

@@ -34,6 +34,13 @@ export interface Bm25Options {
   b?: number | undefined;
 }
 
+/** Terms that stand for one word of a query, and what each counts beside the word itself. */
+export interface Group {
+  /** How often the word occurs in the query. */
+  times: number;
+  forms: readonly (readonly [term: string, weight: number])[];
+}
+
 const enlarged = <T extends Int32Array | Uint16Array>(array: T): T => {
   const out = new (array.constructor as new (length: number) => T)(2 * array.length);
   out.set(array);
@@ -176,12 +183,46 @@ export class Bm25 {
     --this.living;
   }
 
+  /** Documents that count. */
+  get documents(): number {
+    return this.living;
+  }
+
+  /** Words with their terms: all that a document has, as far as it was read. */
+  vocabulary(): Iterable<readonly [word: string, term: string]> {
+    return this.analyser.known ?? this.ownTerms();
+  }
+
+  private *ownTerms(): Generator<readonly [string, string], void, undefined> {
+    for (const term of this.terms.keys()) yield [term, term];
+  }
+
+  /** How many documents hold a term. */
+  holders(term: string): number {
+    return this.terms.get(term)?.living ?? 0;
+  }
+
+  /** The documents that hold a term, by their first rows. */
+  documentsWith(term: string): Set<number> {
+    const out = new Set<number>();
+    const list = this.terms.get(term);
+    for (let i = 0; list && i < list.count; ++i) {
+      const place = list.places[i]!;
+      if (place >= 0 && this.lengths[place]! >= 0) out.add(place);
+    }
+    return out;
+  }
+
   /**
    * The score of every row for the terms of a query; rows without any of its words have 0. found: those with one. Of the parts of a document, the one that holds
    * the words best has the document's score, the others as much of it as they hold in comparison. whole: the score of a document of mean length that
-   * holds each word of the query once, those that no document has included.
+   * holds each word of the query once, those that no document has included. groups: words that several terms stand for. In each document the one that
+   * scores most counts, as rare as all of them are together.
    */
-  scores(wanted: ReadonlyMap<string, number>): { scores: Float32Array; found: number[]; whole: number } {
+  scores(
+    wanted: ReadonlyMap<string, number>,
+    groups: readonly Group[] = [],
+  ): { scores: Float32Array; found: number[]; whole: number } {
     const { lengths, several, living, k1, b } = this;
     const scores = new Float32Array(lengths.length);
     const shares = new Float32Array(several.size > 0 ? lengths.length : 0);
@@ -207,6 +248,7 @@ export class Bm25 {
         scores[place]! += (idf * times) / (times + k1 * (1 - b + (b * length) / mean));
       }
     }
+    for (const group of groups) whole += this.addGroup(group, mean, scores, shares, documents);
     const found: number[] = [];
     for (const first of documents) {
       const end = first + (several.get(first) ?? 1);
@@ -223,5 +265,42 @@ export class Bm25 {
       }
     }
     return { scores, found, whole };
+  }
+
+  /** Adds to the scores what a group of terms gives. Returns what a text of mean length gets for the word itself. */
+  private addGroup(
+    { times: weight, forms }: Group,
+    mean: number,
+    scores: Float32Array,
+    shares: Float32Array,
+    documents: number[],
+  ): number {
+    const { lengths, living, k1, b } = this;
+    const holders = Math.min(
+      living,
+      forms.reduce((sum, [term]) => sum + this.holders(term), 0),
+    );
+    const idf = weight * Math.log(1 + (living - holders + 0.5) / (holders + 0.5));
+    const best = new Map<number, number>();
+    for (const [term, worth] of forms) {
+      const list = this.terms.get(term);
+      for (let i = 0; list && i < list.count; ++i) {
+        const place = list.places[i]!;
+        const times = list.times[i]!;
+        const length = place < 0 ? mean : lengths[place]!;
+        if (length < 0) continue;
+        const norm = place < 0 ? k1 : k1 * (1 - b + (b * length) / mean);
+        best.set(place, Math.max(best.get(place) ?? 0, (worth * idf * times) / (times + norm)));
+      }
+    }
+    for (const [place, score] of best) {
+      if (place < 0) {
+        shares[~place]! += score;
+        continue;
+      }
+      if (scores[place] === 0) documents.push(place);
+      scores[place]! += score;
+    }
+    return idf / (1 + k1);
   }
 }

@@ -4,6 +4,7 @@ import { describe, InputError } from '../core/errors.js';
 import { Breather } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { withTitle, type Contents, type Entry, type Passing } from './contents.js';
+import type { Expanded } from './expand.js';
 import { bestRows, fuse, isClose, kMeaningWeight, moments, type Moments, type View } from './ranking.js';
 
 import type { IndexHit, IndexSearchOptions, Reranker, RerankFunction } from './types.js';
@@ -50,7 +51,7 @@ function bestOfEach(rows: readonly number[], scores: Float32Array, unitOf: (row:
  */
 export function candidates(
   contents: Contents,
-  terms: ReadonlyMap<string, number>,
+  { plain, groups }: Pick<Expanded, 'plain' | 'groups'>,
   asked: { vector: Float32Array; trust: number } | undefined,
   mode: 'hybrid' | 'words' | 'meaning',
   wanted: number,
@@ -62,7 +63,7 @@ export function candidates(
   /** What is ranked: a document goes by its first row. */
   const unitOf = (row: number) => (isByChunk ? row : owners[row]!.first);
   const allowed = contents.allowed(passing);
-  const words = mode === 'meaning' ? undefined : contents.words.scores(terms);
+  const words = mode === 'meaning' ? undefined : contents.words.scores(plain, groups);
   const worded =
     words &&
     bestOfEach(
@@ -164,6 +165,19 @@ export function candidates(
   }
 }
 
+/** Documents that a query of conditions alone lets through, as they were added: they have all that it asks for. */
+export function listed(contents: Contents, passing: Passing, wanted: number, isByChunk: boolean): Candidate[] {
+  const out: Candidate[] = [];
+  let last: Entry | undefined;
+  for (let row = 0; row < passing.rows.length && out.length < wanted; ++row) {
+    const entry = contents.owners[row];
+    if (!entry || !passing.rows[row] || (entry === last && !isByChunk)) continue;
+    last = entry;
+    out.push({ ...contents.part(row), score: 1, close: true, coverage: 1, words: null, meaning: null, trust: null, rank: null });
+  }
+  return out;
+}
+
 /** Numbers in an array of our own: those of an array or a typed array, each read once. */
 function numbersOf(what: string, value: unknown, length: number): Float64Array {
   const isList = Array.isArray(value) || (ArrayBuffer.isView(value) && 'length' in value);
@@ -199,7 +213,7 @@ export async function reranked(
 /** What a search answers: its candidates with the places of the query's words in them. */
 export async function toHits(
   analyser: Analyser,
-  wanted: ReadonlyMap<string, number>,
+  wanted: ReadonlySet<string>,
   found: readonly Candidate[],
   signal: AbortSignalLike | undefined,
 ): Promise<IndexHit[]> {

@@ -8,11 +8,14 @@ import { concat, itemsOf } from '../core/texts.js';
 import { Bm25 } from './bm25.js';
 import { Contents, withTitle, type Passing } from './contents.js';
 import { Embedder, isSameModel } from './embedder.js';
+import { expand } from './expand.js';
 import { readDocument } from './document.js';
 import { toFilter, warnOfUnknown } from './filter.js';
-import { candidates, isAbove, reranked, toHits } from './find.js';
+import { hasTextField, hasWords, narrowed } from './conditions.js';
+import { candidates, isAbove, listed, reranked, toHits } from './find.js';
 import { checkName } from './names.js';
 import { openGiven } from './given_store.js';
+import { isTyped, readQuery, type Query } from './query.js';
 import { SegmentLog } from './segment_log.js';
 import {
   Damage,
@@ -66,6 +69,9 @@ const kSearchRules: Rules = {
   rerank: 'any',
   rerank_depth: 'count',
   group_by: ['document', 'chunk'],
+  syntax: ['auto', 'always', 'never'],
+  prefix: 'boolean',
+  fuzzy: 'boolean',
   signal: 'signal',
 };
 
@@ -272,20 +278,46 @@ export class Index {
     if (query.trim() === '') return []; // nothing is near to it, whatever a model makes of it
     if (this.store.hasNews()) await this.alone(() => this.refresh(false));
     throwIfAborted(signal);
-    const terms = await this.contents.words.analyser.terms(query, signal);
-    const asked = mode === 'words' ? undefined : await embedder!.query(query, signal);
+    const { text, conditions } = this.read(query, options.syntax ?? 'auto');
+    const isListed = text === '' && conditions.some(({ isExcluded }) => !isExcluded);
+    if (text === '' && !isListed) return [];
+    const read = await this.contents.words.analyser.read(text, signal);
+    const last = read.at(-1);
+    /** It may be the beginning of another word: nothing follows it. */
+    const beginning =
+      options.prefix && last && query.endsWith(text.slice(last.start)) && last.end === text.length ? last : undefined;
+    const expansion = { beginning, isFuzzy: options.fuzzy ?? false };
+    const isExpanded = beginning !== undefined || expansion.isFuzzy;
+    const needsWords = mode !== 'meaning' || conditions.length > 0 || isExpanded;
+    const readWords = async () => {
+      while (needsWords && !this.contents.isRead) await this.contents.readWords(signal);
+    };
+    if (isExpanded) await readWords();
+    const meant = isExpanded ? expand(this.contents.words, text, read, expansion).text : text;
+    const asked = mode === 'words' || isListed ? undefined : await embedder!.query(meant, signal);
     // Documents may come and go meanwhile; another tab may even have removed the index, and begun another one.
     if (filter) warnOfUnknown(filter, this.name, this.contents.documents.values());
     let passing: Passing | undefined;
     do {
       passing = filter && (await this.contents.passing(filter.keep, signal));
-      while (mode !== 'meaning' && !this.contents.isRead) await this.contents.readWords(signal);
+      await readWords();
+      if (conditions.length > 0 && (!passing || passing.owners === this.contents.owners))
+        passing = await narrowed(this.contents, conditions, options.syntax === 'always' || isListed, passing, signal);
     } while (passing && passing.owners !== this.contents.owners);
     this.checkOpen();
-    let found = candidates(this.contents, terms, asked, mode, depth, passing, ownCopy({ ...options, weights }));
-    if (rerank) found = await reranked(query, found, rerank, signal);
+    const words = expand(this.contents.words, text, read, expansion);
+    let found = isListed
+      ? listed(this.contents, passing!, depth, options.group_by === 'chunk')
+      : candidates(this.contents, words, asked, mode, depth, passing, ownCopy({ ...options, weights }));
+    if (rerank) found = await reranked(meant || query, found, rerank, signal);
     const best = found.filter((candidate) => isAbove(candidate, floor)).slice(0, top_k);
-    return toHits(this.contents.words.analyser, terms, best, signal);
+    return toHits(this.contents.words.analyser, words.terms, best, signal);
+  }
+
+  /** Operators of a query, if it is one that may have them. */
+  private read(query: string, syntax: 'auto' | 'always' | 'never'): Query {
+    if (syntax === 'never' || (syntax === 'auto' && !isTyped(query))) return { text: query, conditions: [] };
+    return readQuery(query, { isField: (name) => hasTextField(this.contents.documents.values(), name), hasWords });
   }
 
   /** The whole index as one file, for `import_file` here or elsewhere. */

@@ -238,6 +238,18 @@ export interface IndexSearchOptions {
   rerank_depth?: number | undefined;
   /** `'document'` (default): one hit a document, its best part. `'chunk'`: every part by itself. */
   group_by?: 'document' | 'chunk' | undefined;
+  /**
+   * Whether the query may have operators: `"a phrase"`, `-word`, `-"a phrase"`, `title:word`, `title:"a phrase"`. `'auto'` (default): in one line of at most 256
+   * characters, and a phrase that no document has only counts as words beside others. `'always'`: in any text, and such a phrase finds nothing. `'never'`: all is text.
+   */
+  syntax?: 'auto' | 'always' | 'never' | undefined;
+  /** Search as you type: the last word, if nothing follows it, also finds words that begin with it, which count less than the word itself. Default `false`. */
+  prefix?: boolean | undefined;
+  /**
+   * A word that no document has (or one in a thousand at most) also finds words that are like it, which count less: one edit in a word of 4 to 7 letters, two in a longer one
+   * (a letter more, less, another, or two neighbours exchanged). Default `false`.
+   */
+  fuzzy?: boolean | undefined;
   /** Ends the search with an `AbortError`. */
   signal?: AbortSignalLike | undefined;
 }

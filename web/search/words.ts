@@ -5,9 +5,10 @@ import { Breather } from '../core/signal.js';
 import { readTexts } from '../core/texts.js';
 import type { AbortSignalLike } from '../core/types.js';
 
-/** A word of a text: `text.slice(start, end)`, folded to `term`. */
+/** A word of a text: `text.slice(start, end)`, folded to `word`, of which `term` is the stem. */
 export interface Word {
   term: string;
+  word: string;
   start: number;
   end: number;
 }
@@ -83,9 +84,10 @@ export class Analyser {
   *batches(text: string): Generator<readonly Word[], void, undefined> {
     let words: Word[] = [];
     let last: Character | undefined;
+    const add = (word: string, start: number, end: number, term = word) => void words.push({ term, word, start, end });
     const endRun = () => {
       // A character alone is a word, others are the pairs of neighbours.
-      if (last?.isFirst) words.push({ term: fold(text.slice(last.start, last.end)), start: last.start, end: last.end });
+      if (last?.isFirst) add(fold(text.slice(last.start, last.end)), last.start, last.end);
       last = undefined;
     };
     for (let at = 0, begun = 0; at < text.length;) {
@@ -105,30 +107,32 @@ export class Analyser {
       const start = at - (character ?? word ?? '').length;
       if (last?.next !== start) endRun();
       if (character !== undefined) {
-        if (last) {
-          const term = fold(text.slice(last.start, last.end) + character);
-          words.push({ term, start: last.start, end: at });
-        }
+        if (last) add(fold(text.slice(last.start, last.end) + character), last.start, at);
         last = { start, end: at, next: at, isFirst: last === undefined };
       } else if (word !== undefined) {
         endRun();
-        const term = fold(word);
-        if (!this.stopwords.has(term)) words.push({ term: this.stemOf(term), start, end: at });
+        const folded = fold(word);
+        if (!this.stopwords.has(folded)) add(folded, start, at, this.stemOf(folded));
       }
     }
     endRun();
     yield words;
   }
 
-  /** How often each term occurs in a query. */
-  async terms(query: string, signal: AbortSignalLike | undefined): Promise<ReadonlyMap<string, number>> {
+  /** The words of a query. */
+  async read(query: string, signal: AbortSignalLike | undefined): Promise<Word[]> {
     const breather = new Breather();
-    const counts = new Map<string, number>();
+    const all: Word[] = [];
     for (const words of this.batches(query)) {
-      for (const { term } of words) counts.set(term, (counts.get(term) ?? 0) + 1);
+      for (const word of words) all.push(word);
       await breather.breathe(signal);
     }
-    return counts;
+    return all;
+  }
+
+  /** The words that were read so far, with their stems; undefined: words are their own stems. */
+  get known(): ReadonlyMap<string, string> | undefined {
+    return this.stem && this.stems;
   }
 
   /** Stems are kept: a corpus has far fewer different words than words. */
