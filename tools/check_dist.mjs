@@ -29,8 +29,8 @@ const kBudgets = {
   'search_element_entry.js': 7_000, // with `src` also what static_search_entry.js has
   'wattn-full-simd.wasm': 423_000,
   'wattn-full-relaxed.wasm': 431_000,
-  'inline.js': 940_000, // its .wasm files are gzipped
-  'inline_train.js': 1_796_000, // and so are these
+  'inline.js': 985_000, // its .wasm files are gzipped; 40 kB are stemmers
+  'inline_train.js': 1_838_000, // and so are these
 };
 
 // The scripts that run in pages, with the .wasm files that they load.
@@ -123,7 +123,7 @@ function checkPage(file, modules) {
   // eval(){ is the method of nn.Module.
   forbid(/new Function\b|\bFunction\(|\beval\((?!\)\{)/g, 'forbidden under a strict Content-Security-Policy');
   forbid(/\bimport\((?!["']\.\/chunk-[\w-]+\.js["']\))/g, 'nothing is loaded but parts of the package that the caller asked for');
-  forbid(/\bfrom ?["'](?!\.)|\bimport ?["'](?!\.)|\brequire\(/g, 'the page needs no other package');
+  forbid(/(?<!["'])\bfrom ?["'](?!\.)|\bimport ?["'](?!\.)|\brequire\(/g, 'the page needs no other package');
   forbid(/\bnode:/g, 'a page has no Node');
   for (const part of parts) {
     try {

@@ -52,7 +52,7 @@ describe('a query', () => {
     '\u201eoffen',
     'say"hello"now',
   ])('%p is text alone', (text) => {
-    expect(read(text)).toEqual({ text, conditions: [] });
+    expect(read(text)).toEqual({ text, conditions: [], hasMore: true });
   });
 
   it('is typed if it is short and has one line', () => {
@@ -133,6 +133,7 @@ describe.each(['hybrid', 'words', 'meaning'] as const)('operators with %s', (mod
   it('are text where nothing has the phrase, unless they always count, and where they never do', async () => {
     expect(await found('bread "rolls fresh"')).toHaveLength(3);
     expect(await found('bread "rolls fresh"', { syntax: 'always' })).toEqual([]);
+    expect(await found('"rolls fresh"')).toEqual([]); // there is nothing else
     expect(await found('"fresh rolls"', { syntax: 'never' })).toHaveLength(3);
     expect(await found('Hello,\nbread\n-train')).toHaveLength(3);
     expect(await found('Hello,\nbread\n-train', { syntax: 'always' })).toEqual(['bakery', 'brot']);

@@ -66,7 +66,7 @@ export const kCommands: Record<string, Options> = {
     ...kTexts,
     ...options('offsets train out vocab-size min-frequency options', 'no-special', 'special-token'),
   },
-  index: { ...kModel, ...kCompute, ...options('out max-tokens overlap vectors static base', 'words') },
+  index: { ...kModel, ...kCompute, ...options('out max-tokens overlap vectors static base language', 'words') },
   search: { ...kModel, ...kCompute, ...options('top-k mode syntax', 'words prefix fuzzy') },
   inspect: { ...kModel, ...kCompute, ...options('seq', 'plan json') },
   pack: { ...kModel, ...options('dtype out hub vocab layers dim check', '', 'corpus') },

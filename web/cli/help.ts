@@ -230,6 +230,7 @@ programs and pages. If FILE is there, only what changed is embedded, and documen
   --max-tokens N        tokens of a part, in which texts are found (default 256, at most the model's own)
   --overlap N           tokens that neighbouring parts share (default 0)
   --vectors int8        int8 (default): a byte a number; binary: bits find, bytes rank; float32: all
+  --language en         compare words by their stems: en, de, .. (docs/search.md), auto, or none; it is kept in the file
   --words               no vectors: words alone
   --static DIR          instead of --out: search for the static site in the folder, as files that its pages read in parts
   --base URL            with --static: where the site's pages are (default: relative to DIR if it is in the site, else /)

@@ -55,7 +55,7 @@ export async function indexFiles(values: Values, positionals: string[]): Promise
   const { index, close } = await openIndex(
     values,
     before,
-    given({ chunk: flag(values, 'words') ? false : chunk, precision }) as IndexOptions,
+    given({ chunk: flag(values, 'words') ? false : chunk, precision, language: values['language'] }) as IndexOptions,
   );
   const show = shower(values);
   const work = index.add(documents);

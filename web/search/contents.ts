@@ -49,13 +49,17 @@ export class Contents {
   /** [rows] 1: may be found. */
   private living = new Uint8Array(64);
   words: Bm25;
+  /** What stems the words, as it is stored; undefined: none was chosen. */
+  language: string | undefined;
+  /** Words of a query that count only if it has no others. */
+  stopwords: ReadonlySet<string> | undefined;
   /** Removed documents whose words still count, with the number of their rows that were read. */
   private readonly leaving = new Map<Entry, number>();
   private reading: Steps | undefined;
 
   /** model: whose vectors the rows hold; undefined: none, and `vectors` has no rows. */
   constructor(
-    private readonly makeWords: () => Bm25,
+    private makeWords: () => Bm25,
     public model?: VectorModel,
     public vectors?: VectorRows,
   ) {
@@ -64,7 +68,10 @@ export class Contents {
 
   /** An empty one for the same words. */
   empty(): Contents {
-    return new Contents(this.makeWords);
+    const out = new Contents(this.makeWords);
+    out.language = this.language;
+    out.stopwords = this.stopwords;
+    return out;
   }
 
   /** Living rows. */
@@ -208,6 +215,14 @@ export class Contents {
     this.forgetWords();
   }
 
+  /** Reads words in another way from now on. */
+  readAs(language: string | undefined, stopwords: ReadonlySet<string> | undefined, makeWords: () => Bm25): void {
+    this.language = language;
+    this.stopwords = stopwords;
+    this.makeWords = makeWords;
+    this.forgetWords();
+  }
+
   private forgetWords(): void {
     this.words = this.makeWords();
     this.leaving.clear();
@@ -289,7 +304,7 @@ export class Contents {
 
   /** The documents as they are stored. Nothing else changes them meanwhile: writes of an index wait for each other. */
   async segment(entries: readonly Entry[], deleted: string[] = []): Promise<Segment> {
-    const { model, vectors } = this;
+    const { model, vectors, language } = this;
     const breather = new Breather();
     const documents: StoredDocument[] = [];
     const rows = entries.reduce((sum, entry) => sum + rowsOf(entry), 0);
@@ -302,6 +317,6 @@ export class Contents {
       at += part?.length ?? 0;
       if (documents.length % kBreath === 0) await breather.breathe(undefined);
     }
-    return { ...(vectors && model && { model }), documents, deleted, vectors: bytes };
+    return { ...(vectors && model && { model }), ...(language !== undefined && { language }), documents, deleted, vectors: bytes };
   }
 }

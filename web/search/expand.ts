@@ -119,6 +119,9 @@ export function expand(words: Bm25, text: string, read: readonly Word[], { begin
       forms: new Map(),
     });
   }
+  if (beginning && !typed.has(beginning.term)) {
+    typed.set(beginning.term, { word: beginning, times: 1, most: 0, letters: 0, isBeginning: true, least: 1, forms: new Map() });
+  }
   const unfinished = beginning && typed.get(beginning.term);
   if (unfinished) unfinished.isBeginning = true;
   const wanted = [...typed.values()].filter(({ most, isBeginning }) => most > 0 || isBeginning);

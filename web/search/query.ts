@@ -18,6 +18,8 @@ export interface Query {
   /** The words to look for, without operators: the query itself if it has none. */
   text: string;
   conditions: readonly Condition[];
+  /** Whether there are words beside the conditions. */
+  hasMore: boolean;
 }
 
 /** What reads queries needs to know. */
@@ -64,6 +66,7 @@ function quotedAt(text: string, at: number): { words: string; end: number } | un
 export function readQuery(text: string, { isField, hasWords }: QuerySetting): Query {
   const conditions: Condition[] = [];
   let plain = '';
+  let rest = '';
   let taken = 0; // up to here the text is in `plain` or in a condition
   let at = 0;
   while (at < text.length) {
@@ -108,10 +111,15 @@ export function readQuery(text: string, { isField, hasWords }: QuerySetting): Qu
     // What the title must have is found by words and by meaning, too; other fields have neither.
     const isSearched = !isExcluded && (field === undefined || field === 'title' || field === 'text');
     plain += `${text.slice(taken, begin)} ${isSearched ? found.words : ''} `;
+    rest += `${text.slice(taken, begin)} `;
     taken = at = found.end;
   }
-  if (conditions.length === 0) return { text, conditions };
-  return { text: `${plain}${text.slice(taken)}`.replace(/\s+/g, ' ').trim(), conditions };
+  if (conditions.length === 0) return { text, conditions, hasMore: true };
+  return {
+    text: `${plain}${text.slice(taken)}`.replace(/\s+/g, ' ').trim(),
+    conditions,
+    hasMore: hasWords(rest + text.slice(taken)),
+  };
 }
 
 /** Where these terms follow one another in a text, in steps. Some words at a time are read. */

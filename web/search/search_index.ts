@@ -13,6 +13,7 @@ import { readDocument } from './document.js';
 import { toFilter, warnOfUnknown } from './filter.js';
 import { hasTextField, hasWords, narrowed } from './conditions.js';
 import { candidates, isAbove, listed, reranked, toHits } from './find.js';
+import { cutStopwords, isStemmed, kLanguageNames, loadLanguage } from './languages.js';
 import { checkName } from './names.js';
 import { openGiven } from './given_store.js';
 import { isTyped, readQuery, type Query } from './query.js';
@@ -42,7 +43,7 @@ import type {
   IndexSearchOptions,
 } from './types.js';
 import { VectorRows } from './vector_rows.js';
-import { Analyser } from './words.js';
+import { Analyser, type Analysis } from './words.js';
 
 const kOpenRules: Rules = {
   embed: 'any',
@@ -51,6 +52,7 @@ const kOpenRules: Rules = {
   truncate_dim: 'count',
   chunk: 'any',
   words: 'any',
+  language: ['auto', 'none', ...kLanguageNames],
   rerank: 'any',
   model: 'string',
   other_model: ['refuse', 're-embed'],
@@ -114,20 +116,44 @@ export class Index {
     if (chunk !== undefined && chunk !== null && typeof chunk !== 'function' && chunk !== false)
       options.chunk = readOptions(`${where}: option 'chunk'`, chunk, kChunkRules);
     const words = readOptions(`${where}: option 'words'`, options.words, kWordRules);
+    if (typeof words.stopwords === 'string')
+      words.stopwords = (await loadLanguage(`${where}: option 'words': stopwords`, words.stopwords)).stopwords;
     throwIfAborted(options?.signal ?? undefined);
     const embedder = embed ? new Embedder(embed, options) : undefined;
     const analyser = new Analyser(words);
     const makeWords = () => new Bm25(analyser, words);
     const store = await openGiven(name, options?.store);
-    const index = new Index(name, store, embedder, options ?? {}, new Contents(makeWords));
+    const index = new Index(name, store, embedder, { ...options, words }, new Contents(makeWords));
     try {
+      await index.choose(options.language === 'auto' ? undefined : options.language);
       await index.refresh(true);
+      await index.detect(
+        function* (this: Index) {
+          for (const { document } of this.contents.documents.values()) yield document.text;
+        }.call(index),
+      );
       if (index.contents.stale > 0 && embedder) index.catchUp();
       return disposable(index, () => index.release());
     } catch (error) {
       index.release();
       throw error;
     }
+  }
+
+  /** Words are read with the stemmer of this language from now on. undefined: as it was. */
+  private async choose(language: string | undefined): Promise<void> {
+    if (language === undefined || language === this.contents.language) return;
+    const words = this.options.words ?? {};
+    const known = isStemmed(language) ? await loadLanguage('Index', language) : undefined;
+    const analyser = new Analyser(words as Analysis, known?.stem);
+    const stopwords = known && !words.stopwords ? cutStopwords(known.stopwords) : undefined;
+    this.contents.readAs(language, stopwords, () => new Bm25(analyser, words));
+  }
+
+  /** Chooses the language of these texts, if it is to be found and was not yet. */
+  private async detect(texts: Iterable<string>): Promise<void> {
+    if (this.options.language !== 'auto' || this.contents.language !== undefined) return;
+    await this.choose((await import('./detect.js')).languageOf(texts));
   }
 
   /** Number of documents. */
@@ -175,6 +201,7 @@ export class Index {
       dim: contents.model?.dim ?? 0,
       precision: contents.model?.precision ?? this.options.precision ?? 'int8',
       model: contents.model?.name,
+      language: isStemmed(contents.language) ? contents.language : undefined,
       stale: contents.model || this.embedder ? contents.stale : 0,
       memory: contents.vectors?.bytes ?? 0,
       stored: this.log.bytes,
@@ -278,11 +305,13 @@ export class Index {
     if (query.trim() === '') return []; // nothing is near to it, whatever a model makes of it
     if (this.store.hasNews()) await this.alone(() => this.refresh(false));
     throwIfAborted(signal);
-    const { text, conditions } = this.read(query, options.syntax ?? 'auto');
+    const { text, conditions, hasMore } = this.read(query, options.syntax ?? 'auto');
     const isListed = text === '' && conditions.some(({ isExcluded }) => !isExcluded);
     if (text === '' && !isListed) return [];
-    const read = await this.contents.words.analyser.read(text, signal);
-    const last = read.at(-1);
+    const all = await this.contents.words.analyser.read(text, signal);
+    const counting = all.filter(({ word }) => !this.contents.stopwords?.has(word));
+    const read = counting.length > 0 ? counting : all;
+    const last = all.at(-1);
     /** It may be the beginning of another word: nothing follows it. */
     const beginning =
       options.prefix && last && query.endsWith(text.slice(last.start)) && last.end === text.length ? last : undefined;
@@ -302,7 +331,7 @@ export class Index {
       passing = filter && (await this.contents.passing(filter.keep, signal));
       await readWords();
       if (conditions.length > 0 && (!passing || passing.owners === this.contents.owners))
-        passing = await narrowed(this.contents, conditions, options.syntax === 'always' || isListed, passing, signal);
+        passing = await narrowed(this.contents, conditions, options.syntax === 'always' || !hasMore, passing, signal);
     } while (passing && passing.owners !== this.contents.owners);
     this.checkOpen();
     const words = expand(this.contents.words, text, read, expansion);
@@ -316,7 +345,7 @@ export class Index {
 
   /** Operators of a query, if it is one that may have them. */
   private read(query: string, syntax: 'auto' | 'always' | 'never'): Query {
-    if (syntax === 'never' || (syntax === 'auto' && !isTyped(query))) return { text: query, conditions: [] };
+    if (syntax === 'never' || (syntax === 'auto' && !isTyped(query))) return { text: query, conditions: [], hasMore: true };
     return readQuery(query, { isField: (name) => hasTextField(this.contents.documents.values(), name), hasWords });
   }
 
@@ -366,6 +395,7 @@ export class Index {
         }
       }
       let count = 0;
+      if (this.contents.language === undefined) await this.choose(segments.at(-1)?.language);
       for (const segment of segments) {
         await this.write(() => this.converted(segment));
         count += segment.documents.length;
@@ -424,6 +454,8 @@ export class Index {
         continue;
       }
       const { segment, at } = event;
+      const { language } = this.options;
+      if (language === undefined || language === null || language === 'auto') await this.choose(segment.language);
       const fits = segment.model ? await this.fits(segment.model) : false;
       if (segment.model && !fits) foreign = segment.model;
       await this.contents.apply(segment, fits, at);
@@ -457,8 +489,9 @@ export class Index {
   }
 
   /** A segment of another index with vectors as this one keeps them. */
-  private async converted(segment: Segment): Promise<Segment> {
+  private async converted(stored: Segment): Promise<Segment> {
     const { contents } = this;
+    const segment = { ...stored, language: contents.language };
     const { model } = segment;
     if (!contents.model || (model && model.precision === contents.model.precision)) return segment;
     const documents = segment.documents;
@@ -607,6 +640,7 @@ export class Index {
     let counts: AddResult = { added: 0, updated: 0, unchanged: 0 };
     const make = async (): Promise<Segment | undefined> => {
       if (own && !this.contents.model) await this.setModel({ ...own, precision: this.precision() });
+      await this.detect(batch.map(({ text }) => text));
       const { contents } = this;
       const { model } = contents;
       // Documents whose text is as before keep their rows.
@@ -631,6 +665,7 @@ export class Index {
       }
       const segment: Segment = {
         ...(model && { model }),
+        ...(contents.language !== undefined && { language: contents.language }),
         documents: [...documents, ...rest.documents],
         deleted: [],
         vectors: concat(Uint8Array, [vectors, rest.vectors]),

@@ -36,6 +36,8 @@ export interface StoredDocument {
 export interface Segment {
   /** Undefined: words alone. */
   model?: VectorModel | undefined;
+  /** Of the words: what stems them; `'none'`: nothing does. Undefined: none was chosen. */
+  language?: string | undefined;
   documents: StoredDocument[];
   deleted: string[];
   vectors: Uint8Array;
@@ -57,6 +59,7 @@ export interface SegmentPart {
 
 interface SegmentHead extends Partial<SegmentPlace>, Partial<SegmentPart> {
   model?: VectorModel | undefined;
+  language?: string | undefined;
   /** How many. */
   documents: number;
   deleted: number;
@@ -126,6 +129,7 @@ export async function encodeSegment(
   const head: SegmentHead = {
     ...place,
     ...(segment.model && { model: segment.model }),
+    ...(segment.language !== undefined && { language: segment.language }),
     documents: segment.documents.length,
     deleted: segment.deleted.length,
     lines: lines.length,
@@ -284,14 +288,14 @@ async function decodeNow(bytes: Uint8Array, view: DataView, breather: Breather):
     await breather.breathe(undefined);
   }
   if (all.length !== head.documents + head.deleted) throw new Damage('it has other documents than its head says');
-  const { name, before, part, parts, model } = head;
+  const { name, before, part, parts, model, language } = head;
   const segment = checked({
     model,
     documents: all.slice(0, head.documents) as StoredDocument[],
     deleted: all.slice(head.documents) as string[],
     vectors: body.subarray(head.lines),
   });
-  return { ...segment, name, before, part, parts, tip, version: kVersion, end };
+  return { ...segment, ...(typeof language === 'string' && { language }), name, before, part, parts, tip, version: kVersion, end };
 }
 
 async function decodeOld(bytes: Uint8Array, view: DataView): Promise<DecodedSegment> {
@@ -366,6 +370,7 @@ export async function salvageSegment(
       return true;
     };
     const segment: Segment = { model: undefined, documents: [], deleted: [], vectors: new Uint8Array() };
+    if (typeof head.language === 'string') segment.language = head.language;
     for (const value of readLines(body.subarray(0, head.lines), sound)) {
       if (typeof value === 'string') segment.deleted.push(value);
       else if (isStored(value)) segment.documents.push(value);

@@ -5,6 +5,7 @@ import type { FeatureExtractionPipeline } from '../tasks/embed_types.js';
 import type { LateInteractionPipeline } from '../tasks/retrieval_types.js';
 import type { TextRankingPipeline } from '../tasks/task_types.js';
 import type { Bm25Options } from './bm25.js';
+import type { StemmedLanguage } from './languages.js';
 import type { Analysis } from './words.js';
 
 /** A document of an index. Further fields are kept with it: strings, numbers, anything that JSON can hold. */
@@ -129,7 +130,12 @@ export interface IndexOptions {
    */
   chunk?: { max_tokens?: number; overlap?: number } | ChunkFunction | false | undefined;
   /** How words are compared; see `Analysis`. It may change from one time to the next. */
-  words?: (Analysis & Bm25Options) | undefined;
+  words?: (Omit<Analysis, 'stopwords'> & { stopwords?: Iterable<string> | StemmedLanguage | undefined } & Bm25Options) | undefined;
+  /**
+   * Words are compared by their stems (Snowball's algorithms): a language by its code, `'en'`; `'auto'`: the one that the first documents are in, if it is one of these; `'none'`: none. It is stored with
+   * the index. Default: what is stored, else none. `words.stem` goes before.
+   */
+  language?: StemmedLanguage | 'auto' | 'none' | undefined;
   /** Default for searches. */
   rerank?: Reranker | undefined;
   /** The model's name, for messages. Default: its kind and size. */
@@ -319,6 +325,8 @@ export interface IndexInfo {
   precision: IndexPrecision;
   /** The model of the vectors; `undefined`: none yet. */
   model: string | undefined;
+  /** Whose stemmer reads the words; `undefined`: none. */
+  language: StemmedLanguage | undefined;
   /** Documents that wait for vectors of the present model. */
   stale: number;
   /** Bytes of vectors in memory, and of what is stored. */

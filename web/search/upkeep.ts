@@ -228,4 +228,10 @@ async function repaired(name: string, store: SegmentStore): Promise<IndexRepair>
   return result;
 }
 
-const bare = ({ model, documents, deleted, vectors }: Segment): Segment => ({ model, documents, deleted, vectors });
+const bare = ({ model, language, documents, deleted, vectors }: Segment): Segment => ({
+  model,
+  language,
+  documents,
+  deleted,
+  vectors,
+});

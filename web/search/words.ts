@@ -15,9 +15,9 @@ export interface Word {
 
 /** How words become terms, beyond folding. */
 export interface Analysis {
-  /** Reduces a folded word to its stem. Default: none. */
+  /** Reduces a folded word to its stem. Default: that of the index' `language`, else none. */
   stem?: ((word: string) => string) | undefined;
-  /** Words without meaning, which are left out; they are folded, too. Default: none. */
+  /** Words without meaning, which are left out; they are folded, too. Default: none. In `Index.open` also a language, `'en'`, whose list is taken. */
   stopwords?: Iterable<string> | undefined;
 }
 
@@ -73,10 +73,15 @@ function toStopwords(stopwords: unknown): ReadonlySet<string> {
 export class Analyser {
   private readonly stopwords: ReadonlySet<string>;
   private readonly stems = new Map<string, string>();
+  /** Terms by folded words. */
+  private readonly terms = new Map<string, string>();
   private readonly stem: ((word: string) => string) | undefined;
+  private readonly isNative: boolean;
 
-  constructor({ stem, stopwords }: Analysis) {
-    this.stem = stem ?? undefined;
+  /** native: stems words in lower case as they are written, with accents that an ending may need; the stem is folded then. */
+  constructor({ stem, stopwords }: Analysis, native?: (word: string) => string) {
+    this.stem = stem ?? native;
+    this.isNative = !stem && native !== undefined;
     this.stopwords = toStopwords(stopwords ?? []);
   }
 
@@ -112,7 +117,7 @@ export class Analyser {
       } else if (word !== undefined) {
         endRun();
         const folded = fold(word);
-        if (!this.stopwords.has(folded)) add(folded, start, at, this.stemOf(folded));
+        if (!this.stopwords.has(folded)) add(folded, start, at, this.stemOf(folded, word));
       }
     }
     endRun();
@@ -132,16 +137,19 @@ export class Analyser {
 
   /** The words that were read so far, with their stems; undefined: words are their own stems. */
   get known(): ReadonlyMap<string, string> | undefined {
-    return this.stem && this.stems;
+    return this.stem && this.terms;
   }
 
   /** Stems are kept: a corpus has far fewer different words than words. */
-  private stemOf(word: string): string {
-    if (!this.stem) return word;
-    let stem = this.stems.get(word);
+  private stemOf(folded: string, word: string): string {
+    if (!this.stem) return folded;
+    const key = this.isNative && !kAscii.test(word) ? word.normalize('NFC').toLowerCase() : folded;
+    let stem = this.stems.get(key);
     if (stem === undefined) {
-      stem = checkAnswer<string>(kStem, this.stem(word), 'a string', (value) => typeof value === 'string');
-      this.stems.set(word, stem);
+      stem = checkAnswer<string>(kStem, this.stem(key), 'a string', (value) => typeof value === 'string');
+      if (this.isNative) stem = fold(stem);
+      this.stems.set(key, stem);
+      this.terms.set(folded, stem);
     }
     return stem;
   }

@@ -1,0 +1,126 @@
+// Stemming by a language's name.
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Index, type IndexOptions } from 'wattn';
+import { languageOf } from '../../web/search/detect.js';
+import { kLanguageNames, loadLanguage } from '../../web/search/languages.js';
+import { readJson, root } from './support.js';
+
+const documents = [
+  { id: 'birds', text: 'Many birds were singing in the garden, and it was not yet morning when they began with their songs.' },
+  {
+    id: 'bakery',
+    text: 'The bakeries of the town are closed on Sundays, but the one at the station is open for those who have to travel.',
+  },
+  { id: 'hamlet', text: 'To be or not to be is what he asks himself.' },
+];
+const idsOf = async (index: Index, query: string, options = {}) => (await index.search(query, options)).map(({ id }) => id);
+const open = async (options: IndexOptions = {}, name = 'words') => {
+  const index = await Index.open(name, { store: 'memory', ...options });
+  await index.add(documents);
+  return index;
+};
+
+it('finds words by their stems, and counts words that mean little only if there are no others', async () => {
+  const index = await open({ language: 'en' });
+  expect(index.info().language).toBe('en');
+  expect(await idsOf(index, 'the bird sings')).toEqual(['birds']);
+  expect(await idsOf(index, 'bakery')).toEqual(['bakery']);
+  expect((await idsOf(index, 'to be or not to be'))[0]).toBe('hamlet');
+  expect(await idsOf(index, '"not to be"')).toEqual(['hamlet']);
+  expect(await idsOf(index, '"bird"')).toEqual([]); // as it is written
+  const [hit] = await index.search('the song of a bird');
+  expect(hit!.highlights.map(({ start, end }) => hit!.text.slice(start, end))).toEqual(['birds', 'songs']);
+  expect(await idsOf(await open(), 'bakery')).toEqual([]);
+});
+
+it('completes and corrects words of stems', async () => {
+  const index = await open({ language: 'en' });
+  expect(await idsOf(index, 'bakeri', { prefix: true })).toEqual(['bakery']);
+  expect(await idsOf(index, 'singin', { prefix: true })).toEqual(['birds']);
+  expect(await idsOf(index, 'gadren', { fuzzy: true })).toEqual(['birds']);
+});
+
+it('leaves a stemmer and stop words of the caller in place', async () => {
+  const stem = (word: string) => word.slice(0, 3);
+  expect(await idsOf(await open({ language: 'en', words: { stem } }), 'garlic')).toEqual(['birds']);
+  const stopped = await open({ language: 'en', words: { stopwords: ['bird'] } });
+  expect(await idsOf(stopped, 'bird')).toEqual([]);
+  expect(await idsOf(stopped, 'birds')).toEqual(['birds']); // another word
+  expect((await idsOf(stopped, 'the')).sort()).toEqual(['bakery', 'birds']);
+  expect(await idsOf(await open({ words: { stopwords: 'en' } }), 'the not')).toEqual([]);
+  await expect(open({ words: { stopwords: 'xx' as never } })).rejects.toThrow("option 'words': stopwords: expected one of ar, da,");
+  await expect(open({ language: 'english' as never })).rejects.toThrow("option 'language': expected one of 'auto', 'none', 'ar'");
+});
+
+it('is stored with the index, and goes with its file', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'wattn-language-'));
+  try {
+    const first = await open({ store: folder, language: 'en' });
+    await first.dispose();
+    const again = await Index.open('words', { store: folder });
+    expect(again.info().language).toBe('en');
+    expect(await idsOf(again, 'bird')).toEqual(['birds']);
+    const file = await again.export();
+    await again.dispose();
+    const off = await Index.open('words', { store: folder, language: 'none' });
+    expect(off.info().language).toBeUndefined();
+    expect(await idsOf(off, 'bird')).toEqual([]);
+    await off.add({ id: 'more', text: 'a bird' });
+    await off.dispose();
+    const later = await Index.open('words', { store: folder });
+    expect(await idsOf(later, 'birds')).toEqual(['birds']);
+    await later.dispose();
+    const other = await Index.open('other', { store: 'memory' });
+    await other.import_file(file);
+    expect(other.info().language).toBe('en');
+    expect(await idsOf(other, 'bird')).toEqual(['birds']);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+it('is found in the first documents', async () => {
+  const index = await open({ language: 'auto' });
+  expect(index.info().language).toBe('en');
+  expect(await idsOf(index, 'bird')).toEqual(['birds']);
+  const short = await Index.open('short', { store: 'memory', language: 'auto' });
+  await short.add({ id: 'a', text: 'Two words' });
+  expect(short.info().language).toBeUndefined();
+  await short.add(documents);
+  expect(short.info().language).toBe('en');
+});
+
+const goldenStems = readJson('search', 'stems.json') as Record<string, { words: string[]; stems: string[] }>;
+/** Words that a newer revision of Snowball (3.1) stems in another way. */
+const kDiffer: Record<string, number> = { en: 2, ro: 27 };
+
+it('knows all languages with a golden', () => expect(Object.keys(goldenStems).sort()).toEqual([...kLanguageNames].sort()));
+
+it.each(kLanguageNames)('%s has the stems of Snowball', async (language) => {
+  const { words, stems } = goldenStems[language]!;
+  const { stem } = await loadLanguage('test', language);
+  expect(words.filter((word, i) => stem(word) !== stems[i])).toHaveLength(kDiffer[language] ?? 0);
+});
+
+/** The first paragraphs of XQuAD in a language; undefined: the data are not here. */
+function xquad(language: string): string[] | undefined {
+  const file = join(root, '../shared/data/qa/xquad', `xquad.${language}.json`);
+  if (!existsSync(file)) return undefined;
+  return JSON.parse(readFileSync(file, 'utf8')).data.map(({ paragraphs }: any) => paragraphs[0].context);
+}
+
+it.each(['ar', 'de', 'el', 'en', 'es', 'hi', 'ro', 'ru', 'tr', 'zh', 'th', 'vi'])('texts in %s are known again', (language) => {
+  const texts = xquad(language);
+  if (!texts) return console.warn('skipped: ../shared/data has no XQuAD');
+  const expected = ['zh', 'th', 'vi'].includes(language) ? undefined : language;
+  expect(texts.map((text) => languageOf([text])).filter((found) => found !== expected)).toEqual([]);
+});
+
+it.each([
+  '\u3053\u308c\u306f\u65e5\u672c\u8a9e\u306e\u6587\u7ae0\u3067\u3059\u3002'.repeat(30),
+  'lorem ipsum dolor sit amet consectetur '.repeat(9),
+  '12 34 56 '.repeat(90),
+  '',
+])('no language is found where it is none of these (%#)', (text) => expect(languageOf([text])).toBeUndefined());

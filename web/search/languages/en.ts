@@ -1,0 +1,3 @@
+// English: its stemmer and stop words.
+export { stem } from 'porter2';
+export { stopwords } from '@orama/stopwords/english';

@@ -1,0 +1,3 @@
+// Finnish: its stemmer and stop words.
+export { stemmer as stem } from '@orama/stemmers/finnish';
+export { stopwords } from '@orama/stopwords/finnish';

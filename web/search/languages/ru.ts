@@ -1,0 +1,3 @@
+// Russian: its stemmer and stop words.
+export { stemmer as stem } from '@orama/stemmers/russian';
+export { stopwords } from '@orama/stopwords/russian';

@@ -1,0 +1,3 @@
+// Tamil: its stemmer and stop words.
+export { stemmer as stem } from '@orama/stemmers/tamil';
+export { stopwords } from '@orama/stopwords/tamil';

@@ -1,0 +1,3 @@
+// Turkish: its stemmer and stop words.
+export { stemmer as stem } from '@orama/stemmers/turkish';
+export { stopwords } from '@orama/stopwords/turkish';
