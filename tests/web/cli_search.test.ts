@@ -51,7 +51,7 @@ it('finds, and its file opens in programs', async () => {
   const [first] = await wattn('search', file(), 'when can I buy rolls in the bakery', '--top-k', '1');
   expect(first).toMatchObject({ id: 'docs/a.md', title: 'Opening hours', text: '# Bakery\n\nThe bakery opens at seven.' });
   const both = await wattn('search', file(), 'cats', 'train', '--mode', 'words');
-  const typed = await wattn('search', file(), 'catz', 'trai -bus', '"cats day"', '--mode', 'words', '--prefix', '--fuzzy');
+  const typed = await wattn('search', file(), 'catz', 'trai -buses', '"cats day"', '--mode', 'words', '--prefix', '--fuzzy');
   expect(typed.map(({ query, id }) => [query, id])).toEqual([['catz', 'docs/b.txt']]);
   expect(both.map(({ query, id }) => [query, id])).toEqual([
     ['cats', 'docs/b.txt'],

@@ -394,7 +394,6 @@ describe('documents', () => {
       ],
       "document 1: the id 'a' occurs twice",
     ],
-    [[{ id: 'a', text: ' \n' }], "document 0 ('a'): expected 'text' to have words, found none"],
     [[{ id: 7, text: 'x' }], "expected 'id' to be a string with characters, found 7"],
     [[{ id: '', text: 'x' }], "expected 'id' to be a string with characters, found ''"],
     [[{ id: 'a' }], "document 0 ('a'): expected 'text' to be a string, found undefined"],

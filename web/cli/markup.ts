@@ -1,6 +1,7 @@
 // Titles and texts of Markdown and HTML, as a reader sees them. They take time in proportion to the file, whatever it has.
 import { extname } from 'node:path';
 import { Parser, Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
+import type { Heading } from '../search/headings.js';
 import type { IndexDocument } from '../search/types.js';
 
 const kTexts = ['.txt', '.text'];
@@ -45,7 +46,15 @@ class Deep {
   }
 }
 
-export function readHtml(html: string): { title: string; text: string } {
+/** A heading without its place. */
+interface Titled {
+  level: number;
+  title: string;
+}
+
+export function readHtml(html: string): { title: string; text: string; headings: Titled[] } {
+  const headings: Titled[] = [];
+  let heading: { level: number; from: number } | undefined;
   let [title, text, hidden, isTitle, depth, isDeep] = ['', '', 0, false, 0, false];
   const deep = new Deep();
   const isSeen = () => hidden + deep.hidden === 0;
@@ -96,6 +105,7 @@ export function readHtml(html: string): { title: string; text: string } {
         if (name === 'title') isTitle = true;
         if (kHidden.has(name)) ++hidden;
         beginLine(name);
+        if (/^h[1-6]$/.test(name) && isSeen()) heading = { level: Number(name[1]), from: text.length };
       },
       ontext(data) {
         if (isTitle) title += data;
@@ -105,6 +115,10 @@ export function readHtml(html: string): { title: string; text: string } {
         if (--depth < kDeepest) deep.endAll();
         if (name === 'title') isTitle = false;
         if (kHidden.has(name)) --hidden;
+        if (heading && /^h[1-6]$/.test(name)) {
+          headings.push({ level: heading.level, title: text.slice(heading.from).trim() });
+          heading = undefined;
+        }
         endLine(name);
       },
     },
@@ -112,7 +126,7 @@ export function readHtml(html: string): { title: string; text: string } {
   );
   parser.write(html);
   parser.end();
-  return { title, text: withoutBlanks(text) };
+  return { title, text: withoutBlanks(text), headings };
 }
 
 /** Lines without spaces around them, and at most one empty line between two. */
@@ -149,13 +163,29 @@ export function readMarkdown(markdown: string): { title: string; text: string } 
   return { title: unquoted(named) || withoutSigns(heading), text };
 }
 
+/** Where headings begin in a text: each at the beginning of a line, after the one before it. */
+function placed(headings: readonly Titled[], text: string): Heading[] {
+  const out: Heading[] = [];
+  let at = 0;
+  for (const { level, title } of headings) {
+    const [line = ''] = withoutBlanks(title).split('\n');
+    if (line === '') continue;
+    let start = text.indexOf(line, at);
+    while (start > 0 && text[start - 1] !== '\n') start = text.indexOf(line, start + 1);
+    if (start < 0) continue;
+    out.push({ start, level, title: title.replace(/\s+/g, ' ').trim() });
+    at = start + line.length;
+  }
+  return out;
+}
+
 /** A longer title is a part of the text: an index reads titles with every part of it. */
 const kLongestTitle = 1000;
 
 /** A file's document; undefined where it has no words. */
 export function toDocument(id: string, content: string): IndexDocument | undefined {
   const type = extname(id).toLowerCase();
-  const read = kHtml.includes(type)
+  const read: { title: string; text: string; headings?: Titled[] } = kHtml.includes(type)
     ? readHtml(content)
     : kMarkdown.includes(type)
       ? readMarkdown(content)
@@ -163,5 +193,7 @@ export function toDocument(id: string, content: string): IndexDocument | undefin
   const title = read.title.replace(/\s+/g, ' ').trim();
   const isLong = title.length > kLongestTitle;
   const text = `${isLong ? `${title}\n\n` : ''}${read.text}`.trim();
-  return text === '' ? undefined : { id, text, ...(title !== '' && !isLong && { title }) };
+  if (text === '' && title === '') return undefined;
+  const headings = placed(read.headings ?? [], text);
+  return { id, text, ...(title !== '' && !isLong && { title }), ...(headings.length > 0 && { headings }) };
 }

@@ -93,8 +93,16 @@ function searchTool(folders: Folders, paths: readonly string[]): Tool {
       const hits = await index.search(wanted, options);
       return {
         ...(left !== undefined && { incomplete: left }),
-        hits: hits.map(({ id, score, text: passage, start, end, document }) =>
-          given({ id, title: document.title, score, start, end, text: passage }),
+        hits: hits.map(({ id, score, text: passage, start, end, headings, document }) =>
+          given({
+            id,
+            title: document.title,
+            score,
+            start,
+            end,
+            headings: headings.length > 0 ? headings : undefined,
+            text: passage,
+          }),
         ),
       };
     },

@@ -86,7 +86,7 @@ export async function searchFile(values: Values, [file, ...queries]: string[]): 
     fuzzy: flag(values, 'fuzzy'),
   }) as IndexSearchOptions;
   for (const query of queries) {
-    for (const { id, score, text: found, start, end, why, document } of await index.search(query, options)) {
+    for (const { id, score, text: found, start, end, headings, why, document } of await index.search(query, options)) {
       const { title } = document;
       const hit = {
         ...(queries.length > 1 && { query }),
@@ -95,6 +95,7 @@ export async function searchFile(values: Values, [file, ...queries]: string[]): 
         score,
         start,
         end,
+        ...(headings.length > 0 && { headings }),
         text: found,
         why,
       };

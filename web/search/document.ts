@@ -54,7 +54,6 @@ export function readDocument(value: unknown, place: string): IndexDocument {
     throw new InputError(`${at}: expected 'id' to be a string with characters, found ${describe(id)}`);
   const where = `${at} ('${id}')`;
   if (typeof text !== 'string') throw new InputError(`${where}: expected 'text' to be a string, found ${describe(text)}`);
-  if (text.trim() === '') throw new InputError(`${where}: expected 'text' to have words, found none`);
   if (title !== undefined && typeof title !== 'string') {
     throw new InputError(`${where}: expected 'title' to be a string, found ${describe(title)}`);
   }

@@ -4,6 +4,7 @@ import { describe, InputError } from '../core/errors.js';
 import { Breather } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { withTitle, type Contents, type Entry, type Passing } from './contents.js';
+import { headingsAt } from './headings.js';
 import type { Expanded } from './expand.js';
 import { bestRows, fuse, isClose, kMeaningWeight, moments, type Moments, type View } from './ranking.js';
 
@@ -240,6 +241,7 @@ export async function toHits(
       text,
       start,
       end,
+      headings: headingsAt(document, start),
       why: { coverage, words, meaning, trust, rank },
       highlights,
       document,

@@ -629,12 +629,13 @@ export class Index {
           signal,
         )
       : fresh.map(({ text }) => [0, text.length]);
-    const made: StoredDocument[] = fresh.map((document, i) => ({ document, chunks: places[i]! }));
+    const made: StoredDocument[] = fresh.map((document, i) => ({ document, chunks: places[i]!.length > 0 ? places[i]! : [0, 0] }));
     const texts = made.flatMap(({ document, chunks }) =>
       Array.from({ length: chunks.length / 2 }, (_, i) => before(document) + document.text.slice(chunks[2 * i], chunks[2 * i + 1])),
     );
     const own = await embedder?.model();
     const data = await embedder?.documents(texts, (made) => report(made, texts.length), signal);
+    if (own && data) texts.forEach((text, i) => text.trim() === '' && data.fill(0, i * own.dim, (i + 1) * own.dim)); // near to nothing
     report(texts.length, texts.length);
     throwIfAborted(signal);
     let counts: AddResult = { added: 0, updated: 0, unchanged: 0 };

@@ -12,7 +12,7 @@ import type { Analysis } from './words.js';
 export interface IndexDocument {
   /** The document's name in the index: adding another document with this id replaces it. */
   id: string;
-  /** What is searched. */
+  /** What is searched. It may be empty: then the title is found, or nothing. */
   text: string;
   /** Searched with every part of the text. */
   title?: string;
@@ -277,6 +277,11 @@ export interface IndexHit {
   start: number;
   /** Where it ends in the document's text, in UTF-16 units. */
   end: number;
+  /**
+   * The headings above the part, the outermost first: `['Guide', 'Installation']`. They come from the document's field `headings`, a list of `{ start, level, title }` in order, or else
+   * from Markdown in its text (`## Installation`). Empty: there are none.
+   */
+  headings: string[];
   /**
    * Why it was found. coverage: the share of the query that the document's words hold, rare words counting more: its BM25 score over that of a text of mean length with every word of
    * the query, at most 1. words: BM25. meaning: cosine. trust: from 0 to 1, how well the model reads the query: less where its tokens are unknown or its words are cut into many
