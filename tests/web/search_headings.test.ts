@@ -71,3 +71,24 @@ it('makes documents of files with a title alone', () => {
   expect(toDocument('a.html', '<title>Only this</title>')).toEqual({ id: 'a.html', text: '', title: 'Only this' });
   expect(toDocument('b.html', '<p> </p>')).toBeUndefined();
 });
+
+it('tells the sentence nearest in meaning, on request', async () => {
+  const letters = async (texts: string[]) =>
+    texts.map((text) =>
+      Float32Array.from('abcdefghijklmnopqrstuvwxyz', (letter) => text.toLowerCase().split(letter).length - 0.99),
+    );
+  const index = await Index.open('sentences', { store: 'memory', embed: letters });
+  const text = 'Zebras graze.  A cab had a bad cab back. Very fuzzy.';
+  await index.add([
+    { id: 'a', text },
+    { id: 'empty', text: '' },
+  ]);
+  const hits = await index.search('abba cab', { sentences: true });
+  const { sentence } = hits.find(({ id }) => id === 'a')!;
+  expect(text.slice(sentence!.start, sentence!.end)).toBe('A cab had a bad cab back.');
+  expect(sentence!.score).toBeGreaterThan(0.8);
+  expect(hits.find(({ id }) => id === 'empty')?.sentence).toBeUndefined();
+  expect((await index.search('cab'))[0]).not.toHaveProperty('sentence');
+  expect((await index.search('cab', { mode: 'words', sentences: true }))[0]).not.toHaveProperty('sentence');
+  await index.dispose();
+});

@@ -258,3 +258,43 @@ export function isAbove({ score, coverage, words, meaning, rank }: Candidate, fl
     (name) => floor[name] !== undefined && (own[name] ?? -Infinity) >= floor[name],
   );
 }
+
+/** The sentences of a text, without the spaces around them. */
+function sentencesOf(text: string): { start: number; end: number }[] {
+  const parts =
+    typeof Intl === 'object' && 'Segmenter' in Intl
+      ? Array.from(
+          new Intl.Segmenter(undefined, { granularity: 'sentence' }).segment(text),
+          ({ index, segment }) => [index, segment] as const,
+        )
+      : Array.from(
+          text.matchAll(/[^.!?\u3002\uff01\uff1f\n]+[.!?\u3002\uff01\uff1f]*/g),
+          ({ index, 0: segment }) => [index, segment] as const,
+        );
+  return parts.flatMap(([index, segment]) => {
+    const words = segment.trim();
+    const start = index + segment.indexOf(words);
+    return words === '' ? [] : [{ start, end: start + words.length }];
+  });
+}
+
+/** Adds to each hit the sentence whose vector is nearest to the query's: one pass over the sentences of all hits. */
+export async function withSentences(
+  hits: readonly IndexHit[],
+  query: Float32Array,
+  embed: (texts: string[]) => Promise<Float32Array>,
+): Promise<void> {
+  const all = hits.map(({ text }) => sentencesOf(text));
+  const vectors = await embed(hits.flatMap(({ text }, i) => all[i]!.map(({ start, end }) => text.slice(start, end))));
+  let row = 0;
+  hits.forEach((hit, i) => {
+    let best: NonNullable<IndexHit['sentence']> | undefined;
+    for (const { start, end } of all[i]!) {
+      let score = 0;
+      for (let j = 0; j < query.length; ++j) score += query[j]! * vectors[row * query.length + j]!;
+      ++row;
+      if (!best || score > best.score) best = { start, end, score };
+    }
+    if (best) hit.sentence = best;
+  });
+}

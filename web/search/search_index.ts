@@ -12,7 +12,7 @@ import { expand } from './expand.js';
 import { readDocument } from './document.js';
 import { toFilter, warnOfUnknown } from './filter.js';
 import { hasTextField, hasWords, narrowed } from './conditions.js';
-import { candidates, isAbove, listed, reranked, toHits } from './find.js';
+import { candidates, isAbove, listed, reranked, toHits, withSentences } from './find.js';
 import { cutStopwords, isStemmed, kLanguageNames, loadLanguage } from './languages.js';
 import { checkName } from './names.js';
 import { openGiven } from './given_store.js';
@@ -73,6 +73,7 @@ const kSearchRules: Rules = {
   group_by: ['document', 'chunk'],
   syntax: ['auto', 'always', 'never'],
   prefix: 'boolean',
+  sentences: 'boolean',
   fuzzy: 'boolean',
   signal: 'signal',
 };
@@ -340,7 +341,10 @@ export class Index {
       : candidates(this.contents, words, asked, mode, depth, passing, ownCopy({ ...options, weights }));
     if (rerank) found = await reranked(meant || query, found, rerank, signal);
     const best = found.filter((candidate) => isAbove(candidate, floor)).slice(0, top_k);
-    return toHits(this.contents.words.analyser, words.terms, best, signal);
+    const hits = await toHits(this.contents.words.analyser, words.terms, best, signal);
+    if (options.sentences && asked)
+      await withSentences(hits, asked.vector, (texts) => embedder!.documents(texts, () => {}, signal));
+    return hits;
   }
 
   /** Operators of a query, if it is one that may have them. */

@@ -256,6 +256,8 @@ export interface IndexSearchOptions {
    * (a letter more, less, another, or two neighbours exchanged). Default `false`.
    */
   fuzzy?: boolean | undefined;
+  /** Each hit has `sentence`, that of its text which is nearest to the query in meaning. It costs a pass of the model over the hits' sentences. Default `false`. */
+  sentences?: boolean | undefined;
   /** Ends the search with an `AbortError`. */
   signal?: AbortSignalLike | undefined;
 }
@@ -294,8 +296,10 @@ export interface IndexHit {
     trust: number | null;
     rank: number | null;
   };
-  /** Words of the query in `text`, places in it. */
+  /** Words of the query in `text`, places in it: by their stems, as beginnings and as misspelt ones, too, where the search finds these. */
   highlights: { start: number; end: number }[];
+  /** With `sentences: true`: the sentence of `text` that is nearest to the query, its place and its cosine. */
+  sentence?: { start: number; end: number; score: number };
   /** The whole document with its fields. */
   document: IndexDocument;
 }
