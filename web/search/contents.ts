@@ -5,6 +5,7 @@ import type { Bm25, Part, Steps } from './bm25.js';
 import { rowsOf, storedRowBytes, type Segment, type StoredDocument, type VectorModel } from './segments.js';
 import type { IndexDocument } from './types.js';
 import { VectorRows } from './vector_rows.js';
+import { Analyser } from './words.js';
 
 /** A document and its place. */
 export interface Entry extends StoredDocument {
@@ -53,6 +54,8 @@ export class Contents {
   language: string | undefined;
   /** Words of a query that count only if it has no others. */
   stopwords: ReadonlySet<string> | undefined;
+  /** Reads words as they are written. */
+  readonly asWritten = new Analyser({});
   /** Removed documents whose words still count, with the number of their rows that were read. */
   private readonly leaving = new Map<Entry, number>();
   private reading: Steps | undefined;

@@ -30,6 +30,7 @@ import {
   type VectorModel,
 } from './segments.js';
 import { placeOf, type SegmentStore } from './stores.js';
+import { suggest } from './suggest.js';
 import type {
   AddOptions,
   AddProgress,
@@ -41,6 +42,8 @@ import type {
   IndexOptions,
   IndexPrecision,
   IndexSearchOptions,
+  IndexSuggestion,
+  IndexSuggestOptions,
 } from './types.js';
 import { VectorRows } from './vector_rows.js';
 import { Analyser, type Analysis } from './words.js';
@@ -345,6 +348,23 @@ export class Index {
     if (options.sentences && asked)
       await withSentences(hits, asked.vector, (texts) => embedder!.documents(texts, () => {}, signal));
     return hits;
+  }
+
+  /**
+   * What a text in a search box may become, the likeliest first: its last word completed, by the number of documents that have the word and the text's other words, and titles that have all its
+   * words. If a space follows the last word, titles alone.
+   *
+   *     const [first] = await index.suggest('fresh ro'); // { text: 'fresh rolls', kind: 'word', documents: 2 }
+   */
+  async suggest(text: string, options: IndexSuggestOptions = {}): Promise<IndexSuggestion[]> {
+    const where = 'Index.suggest';
+    if (typeof text !== 'string') throw new InputError(`${where}: expected a text, found ${describe(text)}`);
+    const { limit, signal } = readOptions(where, options, { limit: 'count', signal: 'signal' });
+    this.checkOpen();
+    throwIfAborted(signal ?? undefined);
+    if (this.store.hasNews()) await this.alone(() => this.refresh(false));
+    while (!this.contents.isRead) await this.contents.readWords(signal ?? undefined);
+    return suggest(this.contents, text, limit ?? 5, signal ?? undefined);
   }
 
   /** Operators of a query, if it is one that may have them. */

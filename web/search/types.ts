@@ -262,6 +262,24 @@ export interface IndexSearchOptions {
   signal?: AbortSignalLike | undefined;
 }
 
+/** Options of `suggest`. */
+export interface IndexSuggestOptions {
+  /** Number of suggestions. Default 5. */
+  limit?: number | undefined;
+  /** Ends the work with an `AbortError`. */
+  signal?: AbortSignalLike | undefined;
+}
+
+/** What a text in a search box may become. */
+export interface IndexSuggestion {
+  /** The whole text to search for. */
+  text: string;
+  /** `'word'`: the text with its last word completed; `'title'`: a title that has all its words. */
+  kind: 'word' | 'title';
+  /** Documents that have the word and the text's other words; of a title, 1. */
+  documents: number;
+}
+
 /** What a search found. */
 export interface IndexHit {
   /** The document's. */
