@@ -6,7 +6,7 @@ useSoftwareGpu(); // workers inherit the environment
 const header = new URL('build/wasm-simd/build_id.h', import.meta.url);
 
 export default {
-  testMatch: ['<rootDir>/tests/{web,browser,docs}/**/*.test.ts'],
+  testMatch: ['<rootDir>/tests/{web,browser,docs,gpu}/**/*.test.ts'],
   modulePathIgnorePatterns: ['<rootDir>/(build|\\.toolchain|tests/fixtures|create/templates)/'],
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
   transform: { '\\.tsx?$': '<rootDir>/tools/lib/jest_esbuild.mjs' },

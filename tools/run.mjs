@@ -1,4 +1,4 @@
-// The driver behind the npm scripts: `node tools/run.mjs build|test|check|scale|models`. A stage that passes is one line with its
+// The driver behind the npm scripts: `node tools/run.mjs build|test|check|scale|gpu|models`. A stage that passes is one line with its
 // time; a stage that fails shows everything it said. The last line sums up: N passed, N failed[, N skipped].
 import { setup } from './setup.mjs';
 import { fail } from './lib/shell.mjs';
@@ -22,6 +22,7 @@ const commands = {
   test,
   check: [...test, ...checks],
   scale: [...build, stages.scale],
+  gpu: [...build, stages.jest('gpu')],
   models: [stages.models, ...build, stages.cmakeBuild('native-release', 'all'), stages.ctest('native-release'), ...jestTests],
 };
 

@@ -145,7 +145,7 @@ describe('stays refused', () => {
     ['token-classification', { is_split_into_words: true }, /unknown option 'is_split_into_words'/],
     ['zero-shot-ner', { truncation: true }, /unknown option 'truncation'/],
     ['text-generation', { return_tensors: true }, /unknown option 'return_tensors'/],
-    ['text-generation', { max_time: 3 }, /unknown option 'max_time'/],
+    ['text-generation', { num_beam_groups: 3 }, /unknown option 'num_beam_groups'/],
     ['tokenizer', { return_tensors: 'pt', return_tensor: false }, /unknown option 'return_tensors'/],
     ['tokenizer', { pad_to_multiple_of: 8 }, /unknown option 'pad_to_multiple_of'/],
     ['encode', { return_tensors: 'pt' }, /unknown option 'return_tensors'/],

@@ -27,7 +27,7 @@ function command(name, program, args, { counts = true, ...options } = {}) {
   };
 }
 
-const kJestNames = { web: 'jest', browser: 'browser', docs: 'documentation' };
+const kJestNames = { web: 'jest', browser: 'browser', docs: 'documentation', gpu: 'GPU' };
 const kCounts = /(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$/;
 
 const node = (script, ...args) => [process.execPath, [join(root, script), ...args]];

@@ -230,7 +230,7 @@ function ownPlan(seam: SeamGenerateOptions, all: OwnOptions): Omit<GenerationPla
   const { do_sample = false, temperature = 1, forced_bos_token_id, num_beams = 1, num_return_sequences = 1 } = seam;
   const isOn = ([name, value]: [string, unknown]) => value !== kOff[name] && !(Array.isArray(value) && value.length === 0);
   const entries = Object.entries(all).filter(isOn);
-  const own: OwnOptions = Object.fromEntries(entries);
+  const own = ownCopy<OwnOptions>(Object.fromEntries(entries));
   if (Math.max(num_beams, num_return_sequences) > 1 && (own.top_logprobs !== undefined || own.output_scores || own.output_logits)) {
     throw new InputError(
       'generate: logprobs, top_logprobs, output_scores and output_logits need num_beams 1 and num_return_sequences 1',
@@ -238,5 +238,5 @@ function ownPlan(seam: SeamGenerateOptions, all: OwnOptions): Omit<GenerationPla
   }
   if (own.top_h !== undefined && do_sample) seam.temperature = 1; // it comes before top_h, in JavaScript
   const pauses = entries.some(([name]) => !kWithoutRows.includes(name));
-  return { own: { ...own, do_sample, temperature, has_forced_bos: forced_bos_token_id !== undefined }, pauses };
+  return { own: ownCopy({ ...own, do_sample, temperature, has_forced_bos: forced_bos_token_id !== undefined }), pauses };
 }

@@ -127,7 +127,7 @@ export class Index {
     const analyser = new Analyser(words);
     const makeWords = () => new Bm25(analyser, words);
     const store = await openGiven(name, options?.store);
-    const index = new Index(name, store, embedder, { ...options, words }, new Contents(makeWords));
+    const index = new Index(name, store, embedder, ownCopy({ ...options, words }), new Contents(makeWords));
     try {
       await index.choose(options.language === 'auto' ? undefined : options.language);
       await index.refresh(true);

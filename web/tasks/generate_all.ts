@@ -229,9 +229,9 @@ export async function guideOf(
 
 /** What of a call's options stays on this thread; most calls have none. */
 export async function ownOf(engine: unknown, logits_processor: unknown, assistant_model: unknown): Promise<CallersOptions> {
-  if (__WATTN_IN_WORKER__ || (!logits_processor && !assistant_model)) return {};
+  if (__WATTN_IN_WORKER__ || (!logits_processor && !assistant_model)) return ownCopy({});
   const { callersOptions, checkAssistant } = await import('../generation/callers_options.js');
   const own = callersOptions(engine, { logits_processor, assistant_model });
   if (own.assistant) checkAssistant(engine as TaskEngine, own.assistant);
-  return own;
+  return ownCopy(own);
 }

@@ -1,5 +1,6 @@
 // The inner tasks of prefixes: what a model keeps of its calls (src/engine/prefixes.h), saved, loaded and released beside the engine.
 import { StateError } from '../core/errors.js';
+import { ownCopy } from '../core/options.js';
 import { jobPace, runJob } from '../engine/job.js';
 import { alone, type Task } from '../engine/task.js';
 import type { PlainPrefix } from './prefix_files.js';
@@ -17,7 +18,7 @@ export const savePrefix: Task<Parameters<Text['encode']>[0], { add_special_token
     const out: PlainPrefix[] = [];
     for (const item of items) {
       const ids = text.encode(item, options);
-      await generateAll(engine, undefined, [ids], { seam: { max_new_tokens: 1 }, own: {}, pauses: false }, context);
+      await generateAll(engine, undefined, [ids], { seam: { max_new_tokens: 1 }, own: ownCopy({}), pauses: false }, context);
       const save = async () => engine.call((handle) => handle.save_prefix(ids));
       out.push({ ids, bytes: (await alone(engine, save)).bytes });
     }

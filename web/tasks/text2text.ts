@@ -159,7 +159,7 @@ function makeTask<Key extends string>(name: string, key: Key, more: Rules = {}):
       const list = readTexts(name, texts);
       given = readOptions(name, given, { ...kRules, ...(more === kLanguages ? more : { response_format: 'any' }) });
       const { signal, callback, streamer, stopping_criteria, src_lang, tgt_lang, ...others } = (given ?? {}) as TranslationOptions;
-      const { response_format: wanted, logits_processor, assistant_model, ...options } = others;
+      const { response_format: wanted, logits_processor, assistant_model, ...options } = ownCopy(others);
       if (assistant_model) throw new InputError(`${name}: option 'assistant_model': expected a decoder, found an encoder-decoder`);
       const { response_format: ofProcessor, ...own } = await ownOf(engine, logits_processor, undefined);
       const response_format = wanted ?? (ofProcessor as typeof wanted);

@@ -75,7 +75,7 @@ async function run(engine: TaskEngine, items: readonly TextItem[], options: Opti
   try {
     const results = await generateAll(engine, text, prompts, plan, context, prompts, guide);
     return results.map((sequences, i) =>
-      sequences.map(({ tokens, reason, score, cached, logprobs }) => {
+      sequences.map(({ tokens, reason, score, cached, likely }) => {
         const read = guide?.read(i, tokens);
         return {
           generated_text: read && !marks ? read.text : newText(text, prompts[i] as Int32Array, tokens),
@@ -83,7 +83,7 @@ async function run(engine: TaskEngine, items: readonly TextItem[], options: Opti
           prompt_tokens: prompts[i]!.length,
           cached_tokens: cached as number,
           finish_reason: reason,
-          ...(logprobs && { logprobs: withTexts(engine, logprobs) }),
+          ...(likely && { logprobs: withTexts(engine, likely) }),
           ...(read && { answer: read.answer, isCut: reason !== 'stop' && (!read.isWhole || score < kFiller) }),
         };
       }),
@@ -143,11 +143,11 @@ export const textGeneration: Task<TextItem, Options, Result> = {
     const { prompts, isList } = toPrompts(input);
     const { signal, callback, streamer, stopping_criteria, return_full_text, continue_final_message, ...others } =
       given as TextGenerationOptions;
-    const { logits_processor, assistant_model, logprobs, ...rest } = others;
+    const { logits_processor, assistant_model, logprobs, response_format: wanted, ...rest } = ownCopy(others);
     const { response_format: ofProcessor, ...own } = await ownOf(engine, logits_processor, assistant_model);
-    const response_format = (rest.response_format ?? ofProcessor) as typeof rest.response_format;
+    const response_format = wanted ?? (ofProcessor as typeof wanted);
     const { tools, tool_choice, parallel_tool_calls, parse_response, delta_callback, ...other } = ownCopy(rest);
-    const { chat_template, documents, chat_template_kwargs, response_format: _format, ...options } = ownCopy(other);
+    const { chat_template, documents, chat_template_kwargs, ...options } = ownCopy(other);
     if (logprobs) options.top_logprobs ??= 0;
     else if (logprobs === false) delete options.top_logprobs;
     const fields = prompts.map((prompt) => continuedField(prompt, continue_final_message));

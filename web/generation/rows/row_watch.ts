@@ -57,7 +57,7 @@ export class RowWatch {
       prompt: before[i]!.length,
       rows: [Array.from(before[i] as Int32Array)],
       seen: {
-        ...(top_logprobs !== undefined && { logprobs: [] }),
+        ...(top_logprobs !== undefined && { likely: [] }),
         ...(output_scores && { scores: [] }),
         ...(output_logits && { logits: [] }),
       },
@@ -122,7 +122,7 @@ export class RowWatch {
       const { pending } = own;
       if (!pending) return;
       const of = (id: number): TokenLogprob => ({ id, logprob: pending.row[id]! - pending.sum });
-      own.seen.logprobs?.push([of(tokens.at(-1) as number), ...pending.top.map(of)]);
+      own.seen.likely?.push([of(tokens.at(-1) as number), ...pending.top.map(of)]);
       delete own.pending;
     });
   }

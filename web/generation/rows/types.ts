@@ -35,7 +35,7 @@ export interface TokenLogprob {
 /** What a caller asked to see of one text. */
 export interface SeenRows {
   /** For each token: itself, then the likeliest ones. */
-  logprobs?: TokenLogprob[][];
+  likely?: TokenLogprob[][];
   /** [steps] of [vocab]. */
   scores?: Float32Array[];
   logits?: Float32Array[];
