@@ -12,8 +12,9 @@ export interface GpuFacts {
   adapter: string;
   /** Bytes of its buffers. */
   bytes: number;
-  /** The probe texts' largest distance from the processor's vectors, over the length of those, and the bound that it is below. */
+  /** The probe texts' largest distance from the processor's vectors, over the length of those. */
   distance: number;
+  /** What `distance` is below. */
   bound: number;
   /** Times that a device was lost and found again. */
   recovered: number;
