@@ -240,7 +240,7 @@ describe('wattn', () => {
       [
         ['nope'],
         undefined,
-        /unknown command 'nope'; commands: embed, classify, rank, run, redact, generate, tokenize, index, search, inspect/,
+        /unknown command 'nope'; commands: embed, classify, rank, run, redact, generate, chat, tokenize, index, search, inspect/,
       ],
       [['generate', '--model', tiny], 'x\n', /model_type: expected a decoder, which this task needs, found "bert"/],
       [['generate', 'x'], undefined, /expected --model/],
