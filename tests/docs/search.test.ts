@@ -7,7 +7,7 @@ import { askAll } from './ask.mjs';
 if (!existsSync(join(root, 'build/docs/search/index.json'))) throw new Error('build/docs/search is missing: npm run docs makes it');
 
 /** How many of the fifty questions have their page among the first three hits; the goal is 45. */
-const kFound = 40;
+const kFound = 43;
 
 it('answers what newcomers ask', async () => {
   const all = await askAll();

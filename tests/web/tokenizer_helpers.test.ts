@@ -143,7 +143,8 @@ describe('chunk', () => {
       const units = 100_000;
       const text = part.repeat(Math.ceil((4 * units) / part.length));
       timeOf(text.slice(0, units)); // warm
-      expect(timeOf(text)).toBeLessThan(12 * timeOf(text.slice(0, units)) + 200);
+      const least = (own: string) => Math.min(...[1, 2, 3].map(() => timeOf(own)));
+      expect(least(text)).toBeLessThan(12 * least(text.slice(0, units)) + 200);
     }
   });
 
