@@ -46,7 +46,11 @@ Result<void> Trainer::prepare_head() {
   const Arch& arch = model_.arch();
   const Transformer& transformer = model_.transformer();
   const auto is_pooler = [&](const HeadLayers& layers) { return reads_pooler(arch, layers); };
-  if (options_.head != HeadKind::kNone || !model_.head()) {
+  const bool is_new = options_.head == HeadKind::kSequence || options_.head == HeadKind::kToken;
+  if (!is_new && (options_.head != HeadKind::kNone || !model_.head())) {
+    return input_error("loss: expected a model with a head, or a new one over sequences or tokens, found neither");
+  }
+  if (is_new) {
     const auto config = Json::parse(options_.config, "config.json");
     if (!config.ok()) return config.error();
     const auto layers = Head::find_layers(options_.head, arch.heads, config.value().root());
