@@ -1,5 +1,5 @@
 // A GPU for tests (tools/lib/software_gpu.mjs), and ways to let it fail as GPUs do.
-import { filesOf, type Files } from './support.js';
+import { filesOf, type Files } from '../web/support.js';
 
 /** The package `webgpu` with an adapter; undefined, and a message once, where there is none. */
 export async function findGpu(): Promise<GPU | undefined> {
