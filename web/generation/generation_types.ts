@@ -177,7 +177,7 @@ export interface GeneratedIds {
   scores?: Tensor<'float32'>[];
   /** With `output_logits`: the same. */
   logits?: Tensor<'float32'>[];
-  /** Of beam search: the score of each sequence, `[batch * num_return_sequences]`. */
+  /** With beam search: the score of each sequence, `[batch * num_return_sequences]`. */
   sequences_scores?: Tensor<'float32'>;
 }
 
@@ -262,7 +262,7 @@ export interface GeneratedText<Text = string> {
   prompt_tokens: number;
   /** How many of them were kept from earlier calls and not computed again (`prefix_cache_bytes`). */
   cached_tokens?: number;
-  /** Of each token, with `logprobs` or `top_logprobs`. */
+  /** The probability of each token, with `logprobs` or `top_logprobs`. */
   logprobs?: GeneratedLogprob[];
   /** Why generation ended: one of `eos_token_id`, one of `stop_strings`, the length, or `max_time`. */
   finish_reason: 'eos' | 'stop' | 'length' | 'time';

@@ -15,15 +15,15 @@ export interface SpeculationOptions {
 
 const kNgram = 2;
 const kAssistantTokens = 5;
+/** Rows of scores take memory, so an assistant writes no more ahead by itself. */
+const kMostDrafted = 16;
 /** As in C++: what one step may take. */
 const kMostProposed = 64;
 
 /** The most tokens that are proposed at once; 0: none are. */
-export function mostProposed({ prompt_lookup_num_tokens = 0, assistant, num_assistant_tokens }: SpeculationOptions): number {
-  return Math.min(
-    kMostProposed,
-    prompt_lookup_num_tokens || ((assistant ? kMostProposed : 0) && (num_assistant_tokens ?? kMostProposed)),
-  );
+export function mostProposed({ prompt_lookup_num_tokens = 0, assistant, num_assistant_tokens = 0 }: SpeculationOptions): number {
+  const drafted = assistant ? Math.max(kMostDrafted, num_assistant_tokens) : 0;
+  return Math.min(kMostProposed, prompt_lookup_num_tokens || drafted);
 }
 
 /** The tokens that followed where the last ones occurred before (prompt lookup decoding, A. Saxena, 2023). */
@@ -66,6 +66,7 @@ class Draft {
     private readonly ids: number[],
     private readonly assistant: TaskEngine,
     count: number,
+    private readonly most: number,
     private readonly signal: AbortSignalLike | undefined,
   ) {
     this.count = count;
@@ -73,11 +74,12 @@ class Draft {
 
   add(tokens: Int32Array): void {
     this.ids.push(...tokens);
-    if (this.proposed > 0) this.count = Math.max(1, tokens.length > this.proposed ? this.count + 2 : this.count - 1);
+    if (this.proposed > 0)
+      this.count = Math.max(1, tokens.length > this.proposed ? Math.min(this.most, this.count + 2) : this.count - 1);
   }
   async propose(): Promise<number[]> {
     const { assistant, ids, signal } = this;
-    const count = Math.min(this.count, kMostProposed, this.room() - ids.length);
+    const count = Math.min(this.count, this.room() - ids.length);
     this.proposed = 0;
     if (count < 1) return [];
     const options = { max_new_tokens: count, eos_token_id: [] };
@@ -110,7 +112,7 @@ export class Speculation {
     const most = mostProposed(options);
     this.sources = prompts.map((prompt) =>
       assistant
-        ? new Draft(Array.from(prompt), assistant, Math.min(num_assistant_tokens ?? kAssistantTokens, most), signal)
+        ? new Draft(Array.from(prompt), assistant, Math.min(num_assistant_tokens ?? kAssistantTokens, most), most, signal)
         : new Lookup(Array.from(prompt), max_matching_ngram_size, most),
     );
   }
