@@ -117,4 +117,7 @@ using EarlyStopping = GenerateOptions::EarlyStopping;
 #define WIRE_OF_MODEL
 #include "bindings/wire_section.h"
 
+// The fields of EmbedAnswer beside those of its base.
+void say_vectors(EmbedResult made, PlainAnswer& out);
+
 }  // namespace wattn

@@ -47,6 +47,18 @@ Result<void> set_head(const std::string& wanted, LoadOptions& out) {
 
 }  // namespace
 
+void say_vectors(EmbedResult made, PlainAnswer& out) {
+  const EmbedResult& result = out.keep(std::move(made));
+  const EmbedAnswer say{out};
+  say.data(result.data);
+  say.dim(result.dim);
+  say.pooled(result.pooled);
+  say.tokens(result.tokens);
+  say.untruncated(result.tokens_untruncated);
+  say.windows(result.windows);
+  say.unknown(result.unknown);
+}
+
 Result<void> ModelHandle::answer(std::size_t number, Arguments& in, PlainAnswer& out) {
   static_assert(std::size(kCalls) == kNumCalls);
   if (number < kNumCalls) return (this->*kCalls[number])(in, out);
@@ -168,15 +180,7 @@ Result<void> ModelHandle::embed(Arguments& in, PlainAnswer& out) {
   if (!job.ok()) return job.error();
   const auto report = [](Job& ran, bool more, PlainAnswer& to) {
     if (more) return;
-    const EmbedResult& result = to.keep(static_cast<EmbedJob&>(ran).take_result());
-    const EmbedAnswer say{to};
-    say.data(result.data);
-    say.dim(result.dim);
-    say.pooled(result.pooled);
-    say.tokens(result.tokens);
-    say.untruncated(result.tokens_untruncated);
-    say.windows(result.windows);
-    say.unknown(result.unknown);
+    say_vectors(static_cast<EmbedJob&>(ran).take_result(), to);
   };
   return start({std::move(texts), nullptr, std::move(job).value(), report}, in.integer<int>(), out);
 }

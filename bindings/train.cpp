@@ -261,18 +261,11 @@ Result<void> FullModelHandle::device_finish(Arguments& in, PlainAnswer& out) {
   auto finished = found->second.job->finish({pooled.begin(), pooled.end()});
   elsewhere_.erase(found);
   if (!finished.ok()) return finished.error();
-  const EmbedResult& result = out.keep(std::move(finished).value());
   const EmbedAnswer say{out};
   say.job(0);
   say.more(false);
   say.steps(0);
-  say.data(result.data);
-  say.dim(result.dim);
-  say.pooled(result.pooled);
-  say.tokens(result.tokens);
-  say.untruncated(result.tokens_untruncated);
-  say.windows(result.windows);
-  say.unknown(result.unknown);
+  say_vectors(std::move(finished).value(), out);
   return {};
 }
 Result<void> FullModelHandle::device_cancel(Arguments& in, PlainAnswer&) {
