@@ -1,7 +1,7 @@
 // Addresses of cryptocurrencies, by their checksums.
 import { Sha256 } from '../../source/sha256.js';
 import { keccak256 } from './keccak.js';
-import { all, type Rule } from './rule.js';
+import { all, finding, type Rule } from './rule.js';
 
 const kBase58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const kBech32 = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
@@ -62,16 +62,16 @@ const kEthereum = /(?<![\p{L}\p{N}])0x[0-9a-fA-F]{40}(?![\p{L}\p{N}])/gu;
 export const cryptos: Rule = function* (text, from) {
   for (const [found, start] of all(kBase58Form, text, from)) {
     if (!/\d/.test(found) || !isBase58Check(found)) continue;
-    yield { label: 'crypto', start, end: start + found.length, score: 0.99, reason: 'crypto address: checksum (Base58Check)' };
+    yield finding('crypto', found, start, 0.99, 'crypto address: checksum (Base58Check)');
   }
   for (const [found, start] of all(kBech32Form, text, from)) {
     if (!isBech32(found)) continue;
-    yield { label: 'crypto', start, end: start + found.length, score: 0.99, reason: 'crypto address: checksum (bech32)' };
+    yield finding('crypto', found, start, 0.99, 'crypto address: checksum (bech32)');
   }
   for (const [found, start] of all(kEthereum, text, from)) {
     const isMixed = /[a-f]/.test(found.slice(2)) && /[A-F]/.test(found);
     if (isMixed && !isErc55(found)) continue;
     const reason = isMixed ? 'crypto address: checksum (ERC-55)' : 'crypto address: 0x and 40 hexadecimal digits';
-    yield { label: 'crypto', start, end: start + found.length, score: isMixed ? 0.99 : 0.7, reason };
+    yield finding('crypto', found, start, isMixed ? 0.99 : 0.7, reason);
   }
 };

@@ -1,6 +1,6 @@
 // API keys, tokens and passwords: by the forms that their issuers publish, and by their entropy beside a word that announces one.
 import { entropy } from './checks.js';
-import { all, type Rule } from './rule.js';
+import { all, finding, type Rule } from './rule.js';
 
 /** Issuers with the forms of their keys. */
 const kForms: readonly [name: string, form: string][] = [
@@ -84,28 +84,22 @@ function* values(pattern: RegExp, group: number, text: string, from: number): Ge
 export const keys: Rule = function* (text, from) {
   for (const [found, start, match] of all(kAny, text, from)) {
     const which = kForms[match.slice(1).findIndex((group) => group !== undefined)] as [string, string];
-    yield { label: 'key', start, end: start + found.length, score: 0.97, reason: `${which[0]}: its published form` };
+    yield finding('key', found, start, 0.97, `${which[0]}: its published form`);
   }
   for (const [found, start] of all(kPem, text, from)) {
-    yield { label: 'key', start, end: start + found.length, score: 0.99, reason: 'private key (PEM)' };
+    yield finding('key', found, start, 0.99, 'private key (PEM)');
   }
   for (const [found, start] of all(kAzure, text, from)) {
-    yield { label: 'key', start, end: start + found.length, score: 0.97, reason: 'Azure key: the member of a connection string' };
+    yield finding('key', found, start, 0.97, 'Azure key: the member of a connection string');
   }
   for (const [value, start] of values(kPassword, 2, text, from)) {
     if (kReference.test(value) || !/[\d!#$%&*@^~?+]/.test(value)) continue;
-    yield { label: 'key', start, end: start + value.length, score: 0.75, reason: 'password: after a word for it' };
+    yield finding('key', value, start, 0.75, 'password: after a word for it');
   }
   for (const pattern of [kToken, kBearer]) {
     for (const [value, start] of values(pattern, 1, text, from)) {
       if (kReference.test(value) || !looksRandom(value)) continue;
-      yield {
-        label: 'key',
-        start,
-        end: start + value.length,
-        score: 0.8,
-        reason: 'key or token: random characters after a word for it',
-      };
+      yield finding('key', value, start, 0.8, 'key or token: random characters after a word for it');
     }
   }
 };

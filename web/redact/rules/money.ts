@@ -1,6 +1,6 @@
 // IBANs and numbers of payment cards.
 import { isLuhn, remainder } from './checks.js';
-import { all, contextOf, type Rule } from './rule.js';
+import { all, contextOf, finding, type Rule } from './rule.js';
 
 /** Lengths of IBANs by country: SWIFT's registry. */
 const kIbanLengths = new Map(
@@ -72,6 +72,6 @@ export const cards: Rule = function* (text, from) {
     const told = kCardWord.test(before);
     if (!told && (!issuer || kOther.test(before.slice(-24)) || (issuer === 'UATP' && digits === found))) continue;
     const reason = `card: check digit (Luhn)${issuer ? `, a number of ${issuer}` : ', beside a word for cards'}`;
-    yield { label: 'card', start, end: start + found.length, score: told && issuer ? 0.98 : 0.9, reason };
+    yield finding('card', found, start, told && issuer ? 0.98 : 0.9, reason);
   }
 };

@@ -1,11 +1,11 @@
 // Numbers that countries give to people and companies, by their forms and check digits.
 import { digitsOf, isDate, isLuhn, isMod11And10, isVerhoeff, remainder, weigh } from './checks.js';
-import { all, contextOf, type Rule } from './rule.js';
+import { all, contextOf, finding, type Rule } from './rule.js';
 
 interface NationalId {
   name: string;
   form: RegExp;
-  /** Of the characters without separators, in upper case. */
+  /** Reads the characters without separators, in upper case. */
   check: (id: string, digits: number[]) => boolean;
   /** How sure the rule is without a word that announces the number; 0: it is found only beside one. */
   alone: number;
@@ -172,7 +172,7 @@ export const nationalIds: Rule = function* (text, from) {
       // A number without separators is found by itself only where the country has no other form of it.
       const bare = words !== undefined && !/\D/.test(found);
       if (!told && (alone === 0 || bare)) continue;
-      yield { label: 'national_id', start, end: start + found.length, score: told ? 0.95 : alone, reason: name };
+      yield finding('national_id', found, start, told ? 0.95 : alone, name);
     }
   }
 };

@@ -1,5 +1,5 @@
 // Addresses of machines, and URLs with secrets.
-import { all, contextOf, type Rule } from './rule.js';
+import { all, contextOf, finding, type Rule } from './rule.js';
 
 const kOctet = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
 const kIpv4 = new RegExp(`(?<![\\p{L}\\p{N}_.-])${kOctet}(?:\\.${kOctet}){3}(?![\\p{L}\\p{N}_]|[.-][\\p{L}\\p{N}])`, 'gu');
@@ -21,13 +21,13 @@ export function isIpv6(text: string): boolean {
 export const ips: Rule = function* (text, from) {
   for (const [found, start] of all(kIpv4, text, from)) {
     if (kVersion.test(contextOf(text, start)) || /^(?:0|255)\./.test(found)) continue;
-    yield { label: 'ip', start, end: start + found.length, score: 0.9, reason: 'IPv4 address' };
+    yield finding('ip', found, start, 0.9, 'IPv4 address');
   }
   for (const [found, start] of all(kIpv6, text, from)) {
     const groups = found.split(':').filter(Boolean);
     // `a::b` may be a name in a program.
     if (!isIpv6(found) || (groups.length < 3 && !(groups.length === 2 && /\d/.test(found) && found.length > 5))) continue;
-    yield { label: 'ip', start, end: start + found.length, score: 0.95, reason: 'IPv6 address' };
+    yield finding('ip', found, start, 0.95, 'IPv6 address');
   }
 };
 
@@ -35,7 +35,7 @@ const kMac = /(?<![\p{L}\p{N}:.-])(?:[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}
 
 export const macs: Rule = function* (text, from) {
   for (const [found, start] of all(kMac, text, from)) {
-    yield { label: 'mac', start, end: start + found.length, score: 0.95, reason: 'MAC address: six bytes in hexadecimal' };
+    yield finding('mac', found, start, 0.95, 'MAC address: six bytes in hexadecimal');
   }
 };
 
@@ -47,17 +47,11 @@ export const urlSecrets: Rule = function* (text, from) {
   if (!text.includes('://')) return;
   for (const [found, start] of all(kUserInfo, text, from)) {
     const reason = found.includes(':') ? 'URL: user and password' : 'URL: user';
-    yield { label: 'url_secret', start, end: start + found.length, score: found.includes(':') ? 0.97 : 0.7, reason };
+    yield finding('url_secret', found, start, found.includes(':') ? 0.97 : 0.7, reason);
   }
   for (const [whole, start] of all(kQuery, text, from)) {
     const found = whole.replace(/[.,;:!?)\]]+$/, '');
     if (found.length < 6) continue;
-    yield {
-      label: 'url_secret',
-      start,
-      end: start + found.length,
-      score: 0.9,
-      reason: 'URL: the value of a parameter for secrets',
-    };
+    yield finding('url_secret', found, start, 0.9, 'URL: the value of a parameter for secrets');
   }
 };

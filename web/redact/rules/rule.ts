@@ -29,6 +29,15 @@ export type Rule = (text: string, from: number, context: RuleContext) => Iterabl
 export const kContext = 64;
 export const contextOf = (text: string, place: number): string => text.slice(Math.max(0, place - kContext), place);
 
+/** What a rule says of `found`, which begins at `start`. */
+export const finding = (label: RuleName, found: string, start: number, score: number, reason: string): RuleFinding => ({
+  label,
+  start,
+  end: start + found.length,
+  score,
+  reason,
+});
+
 /** Matches of a pattern with the flag g, each as its text and place. */
 export function* all(
   pattern: RegExp,

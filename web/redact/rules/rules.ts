@@ -35,7 +35,7 @@ const kRules: Readonly<Record<Exclude<RuleName, 'phone'>, Rule>> = {
 /** A finding counts for its score, and for its length up to 40 characters. */
 const weight = ({ start, end, score }: RuleFinding): number => score + Math.min(40, end - start) / 100;
 
-/** Of findings that overlap, the longer and surer one; it is extended over the others, so that no part of them stays. */
+/** Keeps the longer and surer one of findings that overlap, extended over the others, so that no part of them stays. */
 function settle(found: readonly RuleFinding[]): RuleFinding[] {
   const out: RuleFinding[] = [];
   let best = 0;
