@@ -19,7 +19,7 @@ const { env, pipeline } = await import('../../dist/node.js');
 env.gpu = create([]);
 
 const kWords = 'the river bends west of an old stone mill where birds sing all day and boats go home in the evening'.split(' ');
-/** Of 4 to 60 words, the same at each run. */
+/** Texts of 4 to 60 words, the same at each run. */
 const texts = (count) =>
   Array.from({ length: count }, (_, i) =>
     Array.from({ length: 4 + ((i * 37) % 57) }, (_, j) => kWords[(i + j * 7) % kWords.length]).join(' '),

@@ -75,7 +75,7 @@ export interface FamiliarOptions {
 export type ModelOptions = Omit<LoadOptions, 'dtype' | 'device'> & FamiliarOptions;
 
 export interface LoadOptions extends SourceOptions {
-  /** Of those that `FamiliarOptions` has: a GPU, or the sooner of both. @internal */
+  /** What remains of the devices of `FamiliarOptions`: a GPU, or the sooner of both. @internal */
   device?: 'webgpu' | 'auto';
   /**
    * Data type of the weights in memory; they are converted while loading. `'f32'` (also `'fp32'`): Python's numbers. `'f16'`: half the

@@ -8,11 +8,11 @@ import type { DeviceFacts, GpuFacts } from './types.js';
 import { boundOf, readPlan, unsupportedIn, type Plan } from './plan.js';
 import { Program, type Call, type Sequences } from './program.js';
 
-/** Of several lengths, around the sizes of tiles and of blocks of queries. */
+/** Texts of several lengths, around the sizes of tiles and of blocks of queries. */
 const kProbes = [1, 30, 45].map((words) =>
   'the river bends west of an old stone mill '.repeat(9).split(' ').slice(0, words).join(' '),
 );
-/** Of a timing, with `device: 'auto'`. */
+/** How many texts a timing runs, with `device: 'auto'`. */
 const kTimedTexts = 12;
 
 /** Milliseconds of a batch on the GPU, so that what draws the page gets its turn. */

@@ -36,7 +36,7 @@ export interface StoredDocument {
 export interface Segment {
   /** Undefined: words alone. */
   model?: VectorModel | undefined;
-  /** Of the words: what stems them; `'none'`: nothing does. Undefined: none was chosen. */
+  /** The language that words are stemmed in; `'none'`: they are not. Undefined: none was chosen. */
   language?: string | undefined;
   documents: StoredDocument[];
   deleted: string[];

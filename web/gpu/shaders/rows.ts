@@ -50,7 +50,7 @@ export const softcap = (width: number, cap: number): Kernel =>
   perNumber(width, { x: 'f32' }, `out[at] = ${float(cap)} * tanh_of(x[at] / ${float(cap)});`, tanh);
 
 export interface RotaryShape {
-  /** Of a row, its heads of queries and keys, and one head. */
+  /** Numbers in a row, its heads of queries and keys, and numbers in one head. */
   width: number;
   heads: number;
   head: number;
