@@ -185,13 +185,16 @@ describe('rows of scores', () => {
     await expectError(model.generate({ ...given, guidance_scale: 2 } as never), 'UnsupportedError', /guidance_scale/);
   });
 
-  it('the penalties of written tokens are those of OpenAI', async () => {
+  it.each([
+    [0.5, 1.5],
+    [-1, -1.5], // tokens occur again and again
+  ])('the penalties of written tokens are those of OpenAI: %d, %d', async (presence_penalty, frequency_penalty) => {
     const out = released(
       await model.generate({
         input_ids: ids([kPrompts[0]!]),
         max_new_tokens: 10,
-        presence_penalty: 0.5,
-        frequency_penalty: 1.5,
+        presence_penalty,
+        frequency_penalty,
         return_dict_in_generate: true,
         output_logits: true,
         output_scores: true,
@@ -202,10 +205,10 @@ describe('rows of scores', () => {
       const [raw, scores] = [out.logits![t]!.data, out.scores![t]!.data];
       raw.forEach((value, id) => {
         const count = written.slice(0, t).filter((each) => each === id).length;
-        expect(scores[id]).toBeCloseTo(value - (count > 0 ? 0.5 : 0) - 1.5 * count, 4);
+        expect(scores[id]).toBeCloseTo(value - (count > 0 ? presence_penalty : 0) - frequency_penalty * count, 4);
       });
     });
-    expect(new Set(written).size).toBeGreaterThan(1);
+    expect(new Set(written).size === written.length).toBe(frequency_penalty > 0);
   });
 });
 
@@ -296,6 +299,43 @@ describe('speculation', () => {
         }
       }
     }
+  });
+
+  it('prompt_lookup_num_tokens takes the steps of a search for the last two tokens, or one', async () => {
+    const tokenizer = await AutoTokenizer.from_pretrained(llama);
+    const most = 5;
+    let saved = 0;
+    for (const text of ['abc abc abc abd abc', 'one two one two', 'the boat waits']) {
+      let steps = 0;
+      // Each step has a text to tell: no special tokens.
+      const options = { max_new_tokens: 50, eos_token_id: 55, bad_words_ids: [[0], [1], [2]], prompt_lookup_num_tokens: most };
+      const counts: number[] = [];
+      const [one] = await generate(text, {
+        ...options,
+        callback: () => void ++steps,
+        stopping_criteria: (ids) => (counts.push(ids[0]!.length), [false]),
+      });
+      const prompt = tokenizer.encode(text);
+      let expected = 1; // the prompt's step writes one token
+      for (let made = 1; made < one.tokens.length; ++expected) {
+        const ids = [...prompt, ...one.tokens.slice(0, made)];
+        let proposed: number[] = [];
+        for (let size = 2; size > 0 && proposed.length === 0; --size) {
+          for (let at = ids.length - 1; at >= size && proposed.length === 0; --at) {
+            if (ids.slice(at - size, at).join() === ids.slice(-size).join()) proposed = ids.slice(at, at + most);
+          }
+        }
+        const next = one.tokens.slice(made);
+        let right = 0;
+        while (right < proposed.length && proposed[right] === next[right]) ++right;
+        made += 1 + right;
+      }
+      expect(counts).toHaveLength(one.tokens.length);
+      expect(steps).toBe(expected);
+      saved += one.tokens.length - expected;
+    }
+    expect(saved).toBeGreaterThan(10);
+    await tokenizer.dispose();
   });
 
   it('an assistant changes no token, and takes fewer steps', async () => {
