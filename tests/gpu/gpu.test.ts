@@ -76,7 +76,7 @@ describe.each(cases)('$name', ({ model, dtype, texts }) => {
     const [there, here] = await Promise.all([load(model(), { dtype }), load(model(), { dtype, device: 'wasm' })]);
     const { device, device_reason, gpu: facts } = there.info() as ModelInfo;
     expect([device, device_reason]).toEqual(['webgpu', undefined]);
-    expect(facts!.bound).toBeLessThan(dtype === 'f32' ? 1e-4 : 5e-3);
+    expect(facts!.bound).toBeLessThan(dtype === 'f32' ? 1e-4 : 3e-2);
     for (const options of [{ pooling: kModes }, { pooling: 'none' as const }, { pooling: 'mean' as const, normalize: true }]) {
       const [a, b] = [await there(texts, options), await here(texts, options)];
       expect(a.dims).toEqual(b.dims);
@@ -162,13 +162,13 @@ describe('without a GPU that works the processor answers, and info() says why', 
   });
 
   // A fault in each kernel: what it changes, and into what.
-  const lies: [kernel: string, find: RegExp, put: string, dtype?: 'q8'][] = [
-    ['product', /acc\[3\] = fma\(vec4<f32>\(xs\[first_at \+ 3u\]\)/, 'acc[3] = fma(vec4<f32>(xs[first_at + 2u])'],
-    ['norm', /squares \+= d \* d/, 'squares += abs(d)'],
-    ['attention', /sum \*= before/, 'sum *= 1.0f'],
-    ['words', /let row = rows\[token\];\n {2}out\[at\] = table/, 'let row = rows[0];\n  out[at] = table'],
-    ['rows that are added', /x\[at\] \+ table/, 'x[at] - table'],
-    ['erf', /0\.115591064f/, '0.125591064f'],
+  const lies: [kernel: string, find: RegExp, put: string, dtype: 'f32' | 'q8'][] = [
+    ['product', /acc\[3\] = fma\(vec4<f32>\(xs\[first_at \+ 3u\]\)/, 'acc[3] = fma(vec4<f32>(xs[first_at + 2u])', 'f32'],
+    ['norm', /squares \+= d \* d/, 'squares += abs(d)', 'f32'],
+    ['attention', /sum \*= before/, 'sum *= 1.0f', 'f32'],
+    ['words', /let row = rows\[token\];\n {2}out\[at\] = table/, 'let row = rows[0];\n  out[at] = table', 'f32'],
+    ['rows that are added', /x\[at\] \+ table/, 'x[at] - table', 'f32'],
+    ['erf', /0\.115591064f/, '0.125591064f', 'f32'],
     ['product in q8', /96 - i32/, '95 - i32', 'q8'],
     ['quantized activations', /192\.0f \/ range/, '190.0f / range', 'q8'],
     ['table in q8', /% 4u \* 8u, 8u/, '% 4u * 8u, 7u', 'q8'],
@@ -180,7 +180,7 @@ describe('without a GPU that works the processor answers, and info() says why', 
       if (lie !== code) ++changed;
       return lie;
     };
-    const pipe = await loadWith({ shader }, dtype && { dtype });
+    const pipe = await loadWith({ shader }, { dtype });
     expect(changed).toBeGreaterThan(0);
     expect(pipe.info()).toMatchObject({ device: 'wasm', device_reason: expect.stringMatching(/vectors are off by/) });
     await pipe.dispose();

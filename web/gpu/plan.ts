@@ -139,9 +139,10 @@ export function unsupportedIn({ uses, attentions }: Plan): string | undefined {
  * How far a result may be from the processor's: the length of the difference over the length of the processor's. Both round each sum of K
  * products to about sqrt(K) units of 2^-24, and norms keep what layers add of the size of their input, so errors of all products and sums add up; 4 is
  * the room for the functions that a GPU has for exp, division and roots, which WGSL allows a few units more.
- * In q8 a difference may move an activation to the next of 192 steps of its group: a product then differs by one step in 64 numbers.
+ * In q8 a difference may move an activation to the next of 192 steps of its group's range, which is at most about 6 of its standard deviations: the row
+ * then differs by 6 / 192 of the root of its width. Later products add to it, as such steps are independent.
  */
-export function boundOf({ uses, attentions }: Plan, q8: boolean): number {
+export function boundOf({ uses, attentions, hidden }: Plan, q8: boolean): number {
   let roundings = 0;
   let products = 0;
   for (const { steps, values } of uses) {
@@ -153,5 +154,5 @@ export function boundOf({ uses, attentions }: Plan, q8: boolean): number {
     }
   }
   const f32 = 4 * roundings * 2 ** -24;
-  return q8 ? f32 + Math.sqrt(products) / (192 * 8) : f32;
+  return q8 ? f32 + (6 / 192) * Math.sqrt(products / hidden) : f32;
 }
