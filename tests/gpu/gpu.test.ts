@@ -98,6 +98,14 @@ describe.each(cases)('$name', ({ model, dtype, texts }) => {
   });
 });
 
+onGpu('rows of several groups in q8 differ by a few steps of activations', async (own) => {
+  env.gpu = own;
+  const pipe = await load(null, { dtype: 'q8' }); // 384 numbers: six groups
+  // Where more than the bound, the processor computes. On it alone, fused multiply-adds move all-MiniLM-L6-v2's vectors by 0.04.
+  expect(pipe.info().gpu!.distance).toBeLessThan(0.05);
+  await pipe.dispose();
+});
+
 onGpu("options of a call are the processor's: prompts, truncation, windows, max_length", async (own) => {
   env.gpu = own;
   const [there, here] = [await load(tiny), await load(tiny, { device: 'wasm' })];

@@ -118,7 +118,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) l
       if (column < N) { ws[at] = w[((column / 8u * GROUPS + g) * 16u + at / COLUMNS) * 8u + column % 8u]; } else { ws[at] = 0u; }
     }
     workgroupBarrier();
-    var whole: array<vec4<i32>, 4>;
+    var whole = array<vec4<i32>, 4>(); // SwiftShader keeps what a variable without a value had in the turn before
     for (var k = 0u; k < 16u; k++) {
       for (var i = 0u; i < 4u; i++) {
         let a = xs[k * ROWS + local.y * 4u + i];
