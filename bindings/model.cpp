@@ -26,16 +26,17 @@ std::string text_part(JsonRef) { return {}; }
 std::span<const BlockType> more_block_types() { return {}; }
 const SpanLoader* span_loader() { return nullptr; }
 void take_experts(Arena&, const Kernels&, WeightType, const TransformerConfig&, std::shared_ptr<Experts>&) {}
-void add_experts_slots(const TransformerConfig&, const TransformerNames&, const TransformerLayer&, std::size_t, bool, SlotList&) {}
+void add_experts_targets(const TransformerConfig&, const TransformerNames&, const TransformerLayer&, std::size_t, bool,
+                         TargetList&) {}
 // The same for models/own_output.cpp, models/convolution.cpp, models/rare_adapters.cpp, engine/adapted_words.cpp and
 // engine/task_adapters.cpp.
 bool Head::may_be_untied() { return false; }
-void Head::keep_own_output(std::vector<WeightSlot>&) const {}
-Result<void> Head::choose_output(std::span<const WeightSlot>) { return {}; }
+void Head::keep_own_output(std::vector<WeightTarget>&) const {}
+Result<void> Head::choose_output(std::span<const WeightTarget>) { return {}; }
 void read_convolution(Fields& config, TransformerConfig&) { config.expect("conv_kernel_size", 0); }
-void add_short_convolution_slots(const TransformerConfig&, const TransformerNames&, const TransformerLayer&, std::size_t,
-                                 SlotList&) {}
-void add_convolution_slots(const TransformerConfig&, const TransformerNames&, const Convolution&, SlotList&) {}
+void add_short_convolution_targets(const TransformerConfig&, const TransformerNames&, const TransformerLayer&, std::size_t,
+                                   TargetList&) {}
+void add_convolution_targets(const TransformerConfig&, const TransformerNames&, const Convolution&, TargetList&) {}
 const OpRow* more_op_rows() { return nullptr; }
 const RareAdapters* rare_adapters() { return nullptr; }
 bool take_adapted_words(const LoadOptions&, const Arch&, TransformerConfig&) { return false; }

@@ -79,7 +79,7 @@ Transformer make_transformer(const Kernels& kernels, WeightType type) {
                                .ffn_norm = "m{}"};
   Transformer transformer = std::move(Transformer::with_config(config, config.max_position_embeddings, kernels, type).value());
   std::uint32_t seed = 1;
-  for (const WeightSlot& slot : transformer.weight_slots(names, false)) {
+  for (const WeightTarget& slot : transformer.weight_targets(names, false)) {
     const std::int64_t rows = slot.shape.size() == 2 ? slot.shape[0] : 1;
     std::vector<float> row(static_cast<std::size_t>(slot.shape.back()));
     for (std::int64_t i = 0; i < rows; ++i) {

@@ -21,7 +21,7 @@ constexpr std::int64_t kIn = 576, kOut = 1536, kMatrices = 40;
 constexpr std::int64_t kTokens[] = {1, 2, 3, 4, 5, 8, 16};
 
 void bench(const Kernels& kernels, WeightType type, const char* name) {
-  std::vector<Linear> layers;
+  std::vector<LinearWeights> layers;
   LinearScratch scratch;
   const auto take = [&](Arena& arena) {
     layers.clear();
@@ -37,7 +37,7 @@ void bench(const Kernels& kernels, WeightType type, const char* name) {
   std::vector<float> row(kIn), x(16 * kIn), y(16 * kOut);
   for (std::int64_t j = 0; j < kOut; ++j) {
     for (float& w : row) w = normal(generator);
-    for (const Linear& layer : layers) set_weight_row(layer, j, row.data());
+    for (const LinearWeights& layer : layers) set_weight_row(layer, j, row.data());
   }
   for (float& value : x) value = normal(generator);
   ThreadTeam alone;

@@ -135,8 +135,8 @@ class Model {
   void run_modules(const float* pooled, std::int64_t count, std::vector<float>& out,
                    std::vector<std::vector<float>>* inputs = nullptr);
   struct ModuleWeights {
-    Linear dense;
-    Linear residual;
+    LinearWeights dense;
+    LinearWeights residual;
     LayerNorm norm;
   };
   std::span<const ModuleWeights> module_weights() const { return modules_; }
@@ -207,7 +207,7 @@ struct SpanLoader {
   // as gliner_config.json allows.
   Result<std::unique_ptr<SpanHead>> (*read_head)(const Documents& documents, TransformerConfig& encoder, Tokenizer& tokenizer,
                                                  const Kernels& kernels);
-  std::vector<WeightSlot> (*weight_slots)(const SpanHead& head);
+  std::vector<WeightTarget> (*weight_targets)(const SpanHead& head);
 };
 const SpanLoader* span_loader();
 
@@ -215,8 +215,8 @@ const SpanLoader* span_loader();
 // has models without them.
 struct TaskLoras;
 struct TaskAdapters {
-  // Adds slots of their tensors, which fill loras; null: there are none.
-  Result<void> (*begin)(const Model& model, JsonRef config, std::vector<WeightSlot>& slots, std::shared_ptr<TaskLoras>& loras);
+  // Adds targets of their tensors, which fill loras; null: there are none.
+  Result<void> (*begin)(const Model& model, JsonRef config, std::vector<WeightTarget>& targets, std::shared_ptr<TaskLoras>& loras);
   // Makes adapters 1, 2, .. of the model of them, in the order of config.json's lora_adaptations.
   Result<void> (*finish)(TaskLoras& loras, Model& model);
 };
@@ -256,8 +256,8 @@ class ModelLoader {
 
   // Allocates the repository's Dense modules and adds their files.
   Result<void> begin_modules();
-  // more: slots beside those of the model's parts.
-  void begin_weights(std::vector<std::string> ignored, bool is_gguf, bool adapted_head, std::vector<WeightSlot> more);
+  // more: targets beside those of the model's parts.
+  void begin_weights(std::vector<std::string> ignored, bool is_gguf, bool adapted_head, std::vector<WeightTarget> more);
 
   std::unique_ptr<Model> model_;
   std::optional<WeightLoader> weights_;

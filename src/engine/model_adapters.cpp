@@ -23,7 +23,7 @@ std::int64_t Model::labels() const { return labels_of(lora()); }
 
 std::int64_t Model::labels_of(const Lora* lora) const {
   if (!head_) return 0;
-  const Linear& output = head_->output();
+  const LinearWeights& output = head_->output();
   return lora && output.in > 0 ? lora->used_for(output).out : head_->labels();
 }
 
@@ -43,9 +43,9 @@ Result<int> Model::add_adapter(AdapterTensors tensors) {
       return missing_tensor(name);
   }
   const bool tied_head = head_ && head_->layers().tied;
-  AdaptedModel model{{transformer_.weight_slots(arch_->names, false)}, {}, generator().shared_weights(), tied_head, ignored_};
-  if (decoder_) model.slots[1] = decoder_->weight_slots(arch_->decoder_names, false);
-  if (head_) model.slots[2] = head_->weight_slots(arch_->names.word_embeddings);
+  AdaptedModel model{{transformer_.weight_targets(arch_->names, false)}, {}, generator().shared_weights(), tied_head, ignored_};
+  if (decoder_) model.targets[1] = decoder_->weight_targets(arch_->decoder_names, false);
+  if (head_) model.targets[2] = head_->weight_targets(arch_->names.word_embeddings);
   if (head_) model.output = head_->output();
   auto adapter = std::make_unique<Adapter>();
   adapter->set_before(find_adapter(merged_));

@@ -4,7 +4,7 @@
 #include "engine/model.h"
 #include "engine/retrieval.h"
 #include "models/q8_cache.h"
-#include "models/slot_list.h"
+#include "models/target_list.h"
 
 namespace wattn {
 namespace {
@@ -307,9 +307,9 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
     model.head_ = std::move(head).value();
   }
   if (auto e = loader->begin_modules(); !e.ok()) return e.error();
-  std::vector<WeightSlot> more;
+  std::vector<WeightTarget> more;
   if (retrieval) {
-    more = std::move(retrieval->slots);
+    more = std::move(retrieval->targets);
     for (std::string& file : retrieval->weight_files) loader->weight_files_.push_back(std::move(file));
     model.retrieval_ = std::move(retrieval);
   }
@@ -384,18 +384,18 @@ Result<void> ModelLoader::begin_modules() {
   return {};
 }
 
-void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, bool adapted_head, std::vector<WeightSlot> more) {
+void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, bool adapted_head, std::vector<WeightTarget> more) {
   const Model& model = *model_;
   const Arch& arch = *model.arch_;
-  std::vector<WeightSlot> slots = model.transformer_.weight_slots(arch.names, is_gguf);
-  if (model.decoder_) add_slots(model.decoder_->weight_slots(arch.decoder_names, is_gguf), slots);
+  std::vector<WeightTarget> targets = model.transformer_.weight_targets(arch.names, is_gguf);
+  if (model.decoder_) add_targets(model.decoder_->weight_targets(arch.decoder_names, is_gguf), targets);
   if (model.head_) {
-    std::vector<WeightSlot> head = model.head_->weight_slots(arch.names.word_embeddings);
-    for (WeightSlot& slot : head) slot.adapted = adapted_head;
-    add_slots(std::move(head), slots);
+    std::vector<WeightTarget> head = model.head_->weight_targets(arch.names.word_embeddings);
+    for (WeightTarget& target : head) target.adapted = adapted_head;
+    add_targets(std::move(head), targets);
   }
-  if (model.span_head_) add_slots(span_loader()->weight_slots(*model.span_head_), slots);
-  SlotList modules;
+  if (model.span_head_) add_targets(span_loader()->weight_targets(*model.span_head_), targets);
+  TargetList modules;
   for (std::size_t i = 0; i < model.modules_.size(); ++i) {
     const SentenceModule& module = model.sentence_.modules[i];
     const Model::ModuleWeights& weights = model.modules_[i];
@@ -404,13 +404,13 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, 
     if (module.projects_residual()) modules.linear(folder + "residual", weights.residual, 0, module.out, false);
     if (module.kind == SentenceModule::Kind::kLayerNorm) modules.norm(folder + "norm", weights.norm, true);
   }
-  add_slots(std::move(modules.slots), slots);
-  add_slots(std::move(more), slots);
-  for (WeightSlot& slot : slots) {
-    const auto is = [&](const char* name) { return name && slot.name == std::string(name) + ".weight"; };
-    slot.may_lack_rows = has_more_words_ && (is(arch.names.word_embeddings) || is(arch.names.lm_head));
+  add_targets(std::move(modules.targets), targets);
+  add_targets(std::move(more), targets);
+  for (WeightTarget& target : targets) {
+    const auto is = [&](const char* name) { return name && target.name == std::string(name) + ".weight"; };
+    target.may_lack_rows = has_more_words_ && (is(arch.names.word_embeddings) || is(arch.names.lm_head));
   }
-  weights_.emplace(std::move(slots), std::move(ignored), [this, &arch, is_gguf](std::string_view name) {
+  weights_.emplace(std::move(targets), std::move(ignored), [this, &arch, is_gguf](std::string_view name) {
     const std::string& file = weight_files_[files_begun_ - 1];
     // Names of a module's tensors begin with its folder.
     const std::size_t folder = file.ends_with(".gguf") ? 0 : file.rfind('/') + 1;
@@ -439,11 +439,11 @@ Result<std::unique_ptr<Model>> ModelLoader::finish() {
     return input_error("weight files: expected " + weight_files_[files_begun_] + ", found no further file");
   }
   if (auto finished = weights_->finish(); !finished.ok()) return finished.error();
-  for (const WeightSlot& slot : weights_->slots()) {
-    if (slot.adapted && slot.required && !slot.filled) model_->missing_.push_back(slot.name);
+  for (const WeightTarget& target : weights_->targets()) {
+    if (target.adapted && target.required && !target.filled) model_->missing_.push_back(target.name);
   }
   if (model_->head_) {
-    if (auto chosen = model_->head_->choose_output(weights_->slots()); !chosen.ok()) return chosen.error();
+    if (auto chosen = model_->head_->choose_output(weights_->targets()); !chosen.ok()) return chosen.error();
   }
   model_->ignored_ = weights_->take_ignored();
   if (task_loras_) {
@@ -451,9 +451,9 @@ Result<std::unique_ptr<Model>> ModelLoader::finish() {
   }
   if (!model_->transformer_.config().pooler) return std::move(model_);
   const std::string pooler = std::string(model_->arch_->names.pooler) + ".weight";
-  const auto& slots = weights_->slots();
-  model_->transformer_.set_has_pooler(
-      std::any_of(slots.begin(), slots.end(), [&](const WeightSlot& slot) { return slot.name == pooler && slot.filled; }));
+  const auto& targets = weights_->targets();
+  model_->transformer_.set_has_pooler(std::any_of(
+      targets.begin(), targets.end(), [&](const WeightTarget& target) { return target.name == pooler && target.filled; }));
   return std::move(model_);
 }
 

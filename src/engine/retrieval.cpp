@@ -247,9 +247,9 @@ Result<void> read_query_weights(const Documents& documents, const Modules& modul
   }
   out.query_tokenizer = std::move(tokenizer).value();
   out.query_weights.resize(static_cast<std::size_t>(vocab));
-  out.slots.push_back({.name = folder + "weight", .shape = {vocab}, .write_row = [&out](std::int64_t, const float* row) {
-                         std::copy_n(row, out.query_weights.size(), out.query_weights.begin());
-                       }});
+  out.targets.push_back({.name = folder + "weight", .shape = {vocab}, .write_row = [&out](std::int64_t, const float* row) {
+                           std::copy_n(row, out.query_weights.size(), out.query_weights.begin());
+                         }});
   out.weight_files.push_back(folder + "model.safetensors");
   return {};
 }
@@ -341,10 +341,11 @@ Result<void> read_m3(const Documents& documents, JsonRef config, RetrievalParts&
     return unsupported_error("sparse_linear.pt: weight: expected one row, found " + std::to_string(sparse.value().out));
   out.lexical.weight.resize(static_cast<std::size_t>(hidden.value()));
   const std::string layer = std::string(kSparseLinear) + "/linear.";
-  out.slots.push_back({.name = layer + "weight", .shape = {1, hidden.value()}, .write_row = [&out](std::int64_t, const float* row) {
-                         std::copy_n(row, out.lexical.weight.size(), out.lexical.weight.begin());
-                       }});
-  out.slots.push_back(
+  out.targets.push_back(
+      {.name = layer + "weight", .shape = {1, hidden.value()}, .write_row = [&out](std::int64_t, const float* row) {
+         std::copy_n(row, out.lexical.weight.size(), out.lexical.weight.begin());
+       }});
+  out.targets.push_back(
       {.name = layer + "bias", .shape = {1}, .write_row = [&out](std::int64_t, const float* row) { out.lexical.bias = *row; }});
   out.weight_files.push_back(std::string(kSparseLinear) + ".pt");
   if (out.kind == Retrieval::kSparse) return {};

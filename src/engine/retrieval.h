@@ -52,7 +52,7 @@ struct RetrievalParts {
   std::optional<Tokenizer> query_tokenizer{};  // with query_weights
 
   // Beside those of the stacks, the head and the Dense modules.
-  std::vector<WeightSlot> slots{};
+  std::vector<WeightTarget> targets{};
   std::vector<std::string> weight_files{};
 };
 

@@ -61,7 +61,7 @@ Result<std::unique_ptr<SpanHead>> read_head(const Documents& documents, Transfor
   return SpanHead::with_config(std::move(config).value(), encoder.hidden_size, kernels);
 }
 
-constexpr SpanLoader kLoader{add_config, read_head, [](const SpanHead& head) { return head.weight_slots(); }};
+constexpr SpanLoader kLoader{add_config, read_head, [](const SpanHead& head) { return head.weight_targets(); }};
 
 }  // namespace
 

@@ -34,8 +34,8 @@ using Factors = TaskLoras::Factors;
 std::string stem_of(const std::string& weight) { return weight.substr(0, weight.rfind('.')) + ".parametrizations.weight.0.lora_"; }
 
 // Fills values; the loader has compared the shape.
-WeightSlot slot_of(std::string name, const Shape& shape, const std::shared_ptr<TaskLoras>& tasks, std::size_t index,
-                   std::vector<float> Factors::* values, float scale) {
+WeightTarget target_of(std::string name, const Shape& shape, const std::shared_ptr<TaskLoras>& tasks, std::size_t index,
+                       std::vector<float> Factors::* values, float scale) {
   const std::int64_t size = num_elements(shape).value_or(0), width = shape.back();
   return {std::move(name), shape, false, [=](std::int64_t row, const float* from) {
             std::vector<float>& all = tasks->factors[index].*values;
@@ -93,7 +93,7 @@ Result<void> finish(TaskLoras& tasks, Model& model) {
   return {};
 }
 
-Result<void> begin(const Model& model, JsonRef config, std::vector<WeightSlot>& slots, std::shared_ptr<TaskLoras>& loras) {
+Result<void> begin(const Model& model, JsonRef config, std::vector<WeightTarget>& targets, std::shared_ptr<TaskLoras>& loras) {
   Fields fields(config);
   if (!fields.has("lora_adaptations")) return {};
   const JsonRef names = fields.array("lora_adaptations");
@@ -112,19 +112,19 @@ Result<void> begin(const Model& model, JsonRef config, std::vector<WeightSlot>& 
   const auto count = static_cast<std::int64_t>(tasks->count);
   const TransformerNames& weights = model.arch().names;
   const Transformer::Ends& ends = model.transformer().ends();
-  for (const WeightSlot& slot : model.transformer().weight_slots(weights, false)) {
-    const auto is_table = [&](const char* name) { return name && slot.name == std::string(name) + ".weight"; };
+  for (const WeightTarget& target : model.transformer().weight_targets(weights, false)) {
+    const auto is_table = [&](const char* name) { return name && target.name == std::string(name) + ".weight"; };
     const void* table = is_table(weights.word_embeddings)         ? ends.words.table
                         : is_table(weights.token_type_embeddings) ? ends.token_types.table
                                                                   : nullptr;
-    if (slot.shape.size() != 2 || !(slot.layer || table)) continue;
-    Factors out{.name = slot.name, .required = slot.required, .table = table};
-    const std::int64_t rows = slot.shape[0], columns = slot.shape[1];
+    if (target.shape.size() != 2 || !(target.layer || table)) continue;
+    Factors out{.name = target.name, .required = target.required, .table = table};
+    const std::int64_t rows = target.shape[0], columns = target.shape[1];
     out.a_shape = table ? Shape{count, rows, tasks->rank} : Shape{count, tasks->rank, columns};
     out.b_shape = table ? Shape{count, tasks->rank, columns} : Shape{count, rows, tasks->rank};
     const std::size_t index = tasks->factors.size();
-    slots.push_back(slot_of(stem_of(slot.name) + "A", out.a_shape, tasks, index, &Factors::a, 1));
-    slots.push_back(slot_of(stem_of(slot.name) + "B", out.b_shape, tasks, index, &Factors::b, tasks->scale));
+    targets.push_back(target_of(stem_of(target.name) + "A", out.a_shape, tasks, index, &Factors::a, 1));
+    targets.push_back(target_of(stem_of(target.name) + "B", out.b_shape, tasks, index, &Factors::b, tasks->scale));
     tasks->factors.push_back(std::move(out));
   }
   loras = tasks;

@@ -78,20 +78,20 @@ bool matches_any(std::string_view name, const std::vector<std::string>& patterns
   });
 }
 
-WeightLoader::WeightLoader(std::vector<WeightSlot> slots, std::vector<std::string> ignored,
+WeightLoader::WeightLoader(std::vector<WeightTarget> targets, std::vector<std::string> ignored,
                            std::function<std::string(std::string_view)> canonical)
-    : slots_(std::move(slots)), ignored_(std::move(ignored)), canonical_(std::move(canonical)) {
-  for (std::size_t i = 0; i < slots_.size(); ++i) slot_by_name_.emplace(slots_[i].name, i);
-  for (WeightSlot& slot : slots_) {
-    if (const auto twin = slot_by_name_.find(slot.twin); twin != slot_by_name_.end()) {
-      slot.compared = slots_[twin->second].compared = true;
+    : targets_(std::move(targets)), ignored_(std::move(ignored)), canonical_(std::move(canonical)) {
+  for (std::size_t i = 0; i < targets_.size(); ++i) target_by_name_.emplace(targets_[i].name, i);
+  for (WeightTarget& target : targets_) {
+    if (const auto twin = target_by_name_.find(target.twin); twin != target_by_name_.end()) {
+      target.compared = targets_[twin->second].compared = true;
     }
   }
 }
 
 HeldBlocks WeightLoader::blocks_of(std::string_view name) const {
-  const auto found = slot_by_name_.find(canonical_(name));
-  return found == slot_by_name_.end() ? HeldBlocks::kNone : slots_[found->second].blocks;
+  const auto found = target_by_name_.find(canonical_(name));
+  return found == target_by_name_.end() ? HeldBlocks::kNone : targets_[found->second].blocks;
 }
 
 std::vector<std::uint8_t> WeightLoader::held() const {
@@ -102,10 +102,10 @@ std::vector<std::uint8_t> WeightLoader::held() const {
       out.push_back(i == kFileBegins ? 255 : 0);
       continue;
     }
-    const WeightSlot& slot = slots_[i];
-    const bool is_twin = slot.compared && !slot.twin.empty() && slots_[slot_by_name_.at(slot.twin)].filled;
-    const bool repeats = is_twin && !slot.write_row && !slot.differs;
-    out.push_back(static_cast<std::uint8_t>(repeats ? HeldBlocks::kRepeats : slot.blocks));
+    const WeightTarget& target = targets_[i];
+    const bool is_twin = target.compared && !target.twin.empty() && targets_[target_by_name_.at(target.twin)].filled;
+    const bool repeats = is_twin && !target.write_row && !target.differs;
+    out.push_back(static_cast<std::uint8_t>(repeats ? HeldBlocks::kRepeats : target.blocks));
   }
   return out;
 }
@@ -127,29 +127,29 @@ Result<void> WeightLoader::begin_file(std::string file, std::uint64_t file_bytes
 }
 
 Result<void> WeightLoader::match_tensors() {
-  tensor_slots_.assign(tensors_.size(), -1);
+  tensor_targets_.assign(tensors_.size(), -1);
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const TensorInfo& tensor = tensors_[i];
     const std::string name = canonical_(tensor.name), where = file_ + ": tensor '" + tensor.name + "'";
-    const auto found = slot_by_name_.find(name);
-    if (found == slot_by_name_.end()) {
+    const auto found = target_by_name_.find(name);
+    if (found == target_by_name_.end()) {
       if (matches_any(name, ignored_)) continue;
       return model_format_error(where + " " + to_string(tensor.shape) + ": this architecture has no such tensor");
     }
-    WeightSlot& slot = slots_[found->second];
-    if (slot.filled) return model_format_error(where + " is repeated");
-    const bool lacks_rows = slot.may_lack_rows && tensor.shape.size() == 2 && tensor.shape[0] < slot.shape[0];
-    if (tensor.shape != slot.shape && !(lacks_rows && tensor.shape[1] == slot.shape[1])) {
-      return model_format_error(where + ": expected shape " + to_string(slot.shape) + ", found " + to_string(tensor.shape));
+    WeightTarget& target = targets_[found->second];
+    if (target.filled) return model_format_error(where + " is repeated");
+    const bool lacks_rows = target.may_lack_rows && tensor.shape.size() == 2 && tensor.shape[0] < target.shape[0];
+    if (tensor.shape != target.shape && !(lacks_rows && tensor.shape[1] == target.shape[1])) {
+      return model_format_error(where + ": expected shape " + to_string(target.shape) + ", found " + to_string(tensor.shape));
     }
-    if (!is_float(tensor.dtype) && !(slot.integers && is_integer(tensor.dtype))) {
+    if (!is_float(tensor.dtype) && !(target.integers && is_integer(tensor.dtype))) {
       return unsupported_error(where + ": expected F32, F16, BF16 or F64, found " + std::string(dtype_name(tensor.dtype)));
     }
-    slot.filled = true;  // finish() fails if the bytes do not arrive
-    tensor_slots_[i] = static_cast<int>(found->second);
+    target.filled = true;  // finish() fails if the bytes do not arrive
+    tensor_targets_[i] = static_cast<int>(found->second);
   }
   all_slots_.push_back(kFileBegins);
-  all_slots_.insert(all_slots_.end(), tensor_slots_.begin(), tensor_slots_.end());
+  all_slots_.insert(all_slots_.end(), tensor_targets_.begin(), tensor_targets_.end());
   return {};
 }
 
@@ -189,11 +189,11 @@ Result<void> WeightLoader::open_gguf() {
   return begin_tensors(std::move(header.value().tensors), wanted);
 }
 
-Result<void> WeightLoader::take_row(const TensorInfo& tensor, WeightSlot& slot, std::int64_t row, const char* bytes) {
+Result<void> WeightLoader::take_row(const TensorInfo& tensor, WeightTarget& target, std::int64_t row, const char* bytes) {
   const bool is_w8 = tensor.blocks && tensor.blocks->number == kW8;
-  const bool is_written = is_w8 && slot.write_blocks && slot.write_blocks(row, bytes);
-  if (is_written && !slot.compared) return {};
-  widened_blocks_ |= is_w8 && !is_written && slot.write_row;
+  const bool is_written = is_w8 && target.write_blocks && target.write_blocks(row, bytes);
+  if (is_written && !target.compared) return {};
+  widened_blocks_ |= is_w8 && !is_written && target.write_row;
   const std::int64_t count = row_length(tensor.shape);
   const float* values = reinterpret_cast<const float*>(bytes);
   if (tensor.blocks || tensor.dtype != DType::kF32 || reinterpret_cast<std::uintptr_t>(bytes) % alignof(float) != 0) {
@@ -209,19 +209,19 @@ Result<void> WeightLoader::take_row(const TensorInfo& tensor, WeightSlot& slot, 
                               (std::isnan(values[i]) ? "NaN" : "infinity") + " at row " + std::to_string(row) + ", column " +
                               std::to_string(i));
   }
-  const auto within = [&](float x) { return x >= 0 && x < static_cast<float>(slot.below) && x == std::trunc(x); };
-  if (const float* bad = std::find_if_not(values, values + count, within); slot.below > 0 && bad != values + count) {
+  const auto within = [&](float x) { return x >= 0 && x < static_cast<float>(target.below) && x == std::trunc(x); };
+  if (const float* bad = std::find_if_not(values, values + count, within); target.below > 0 && bad != values + count) {
     return model_format_error(file_ + ": tensor '" + tensor.name + "': expected whole numbers from 0 to " +
-                              std::to_string(slot.below - 1) + ", found " +
+                              std::to_string(target.below - 1) + ", found " +
                               std::to_string(static_cast<std::int64_t>(std::clamp(*bad, -1e9f, 1e9f))));
   }
-  if (slot.compared) slot.digest = add_to_digest(slot.digest, values, count);
-  if (slot.offset != 0) {
+  if (target.compared) target.digest = add_to_digest(target.digest, values, count);
+  if (target.offset != 0) {
     if (values != values_.data()) values_.assign(values, values + count);
-    for (float& value : values_) value += slot.offset;
+    for (float& value : values_) value += target.offset;
     values = values_.data();
   }
-  if (slot.write_row && !is_written) slot.write_row(row, values);
+  if (target.write_row && !is_written) target.write_row(row, values);
   return {};
 }
 
@@ -264,8 +264,8 @@ Result<void> WeightLoader::push(std::string_view bytes) {
     if (!whole_row) pending_.append(bytes.substr(0, count));
     bytes.remove_prefix(count);
     if (!whole_row && pending_.size() < row_bytes) break;
-    if (const int slot = tensor_slots_[tensor_]; slot >= 0) {
-      auto taken = take_row(tensor, slots_[slot], row_, whole_row ? whole_row : pending_.data());
+    if (const int target = tensor_targets_[tensor_]; target >= 0) {
+      auto taken = take_row(tensor, targets_[target], row_, whole_row ? whole_row : pending_.data());
       if (!taken.ok()) return taken;
     }
     pending_.clear();
@@ -282,16 +282,16 @@ Result<void> WeightLoader::check_complete() const {
 
 Result<void> WeightLoader::finish() {
   if (auto complete = check_complete(); !complete.ok()) return complete;
-  for (WeightSlot& slot : slots_) {
-    if (slot.required && !slot.adapted && !slot.filled) {
-      return model_format_error(file_ + ": expected tensor '" + slot.name + "' " + to_string(slot.shape) +
+  for (WeightTarget& target : targets_) {
+    if (target.required && !target.adapted && !target.filled) {
+      return model_format_error(file_ + ": expected tensor '" + target.name + "' " + to_string(target.shape) +
                                 ", found no such tensor");
     }
-    if (!slot.compared || slot.twin.empty() || !slot.filled) continue;
-    const WeightSlot& twin = slots_[slot_by_name_.at(slot.twin)];
-    slot.differs = twin.filled && twin.digest != slot.digest;
-    if (slot.differs && !slot.may_differ) {
-      return unsupported_error(file_ + ": tensor '" + slot.name + "': expected the values of '" + twin.name +
+    if (!target.compared || target.twin.empty() || !target.filled) continue;
+    const WeightTarget& twin = targets_[target_by_name_.at(target.twin)];
+    target.differs = twin.filled && twin.digest != target.digest;
+    if (target.differs && !target.may_differ) {
+      return unsupported_error(file_ + ": tensor '" + target.name + "': expected the values of '" + twin.name +
                                "', to which config.json ties it, found others");
     }
   }

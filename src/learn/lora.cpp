@@ -68,13 +68,13 @@ void LoraMatrix::read_gradients(const LoraFactors& factors, std::int64_t at, std
 
 Result<void> LoraSet::begin() {
   struct Size {
-    Linear layer;
+    LinearWeights layer;
     std::int64_t rank;
     bool has_magnitudes;
   };
   std::vector<Size> sizes;
   for (LoraMatrix& matrix : matrices_) {
-    const Linear& layer = matrix.rows().layer;
+    const LinearWeights& layer = matrix.rows().layer;
     auto found = std::find_if(sizes.begin(), sizes.end(), [&](const Size& size) { return size.layer.weight == layer.weight; });
     if (found == sizes.end()) found = sizes.insert(sizes.end(), {layer, 0, false});
     places_.push_back({static_cast<std::size_t>(found - sizes.begin()), found->rank});
@@ -87,8 +87,8 @@ Result<void> LoraSet::begin() {
     for (const auto& [layer, rank, has_magnitudes] : sizes) {
       const auto take_a = [&] { return take_linear(arena, *layer.kernels, WeightType::kF32, layer.in, rank, false); };
       const auto take_b = [&] { return take_linear(arena, *layer.kernels, WeightType::kF32, rank, layer.out, false); };
-      const Linear a = take_a(), b = take_b(), d_a = take_a();
-      const Linear d_b = take_b();
+      const LinearWeights a = take_a(), b = take_b(), d_a = take_a();
+      const LinearWeights d_b = take_b();
       factors_.push_back({layer.weight, a, b, d_a, d_b, has_magnitudes ? arena.take<float>(layer.out) : nullptr});
       outputs_.push_back(has_magnitudes ? layer.out : 0);
     }
@@ -112,7 +112,7 @@ void LoraSet::merge() {
 
 void LoraSet::clear_gradients() const {
   for (std::size_t i = 0; i < factors_.size(); ++i) {
-    for (const Linear& gradient : {factors_[i].d_a, factors_[i].d_b}) std::ranges::fill(weights_f32(gradient), 0.0f);
+    for (const LinearWeights& gradient : {factors_[i].d_a, factors_[i].d_b}) std::ranges::fill(weights_f32(gradient), 0.0f);
     std::fill_n(factors_[i].d_outputs, outputs_[i], 0.0f);
   }
 }

@@ -15,7 +15,7 @@ namespace wattn {
 
 // Rows [first, first + out) of a layer's weights.
 struct WeightRows {
-  Linear layer;
+  LinearWeights layer;
   std::int64_t first = 0, out = 0;
 };
 

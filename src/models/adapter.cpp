@@ -8,8 +8,8 @@ namespace {
 std::size_t size_of(std::int64_t size) { return static_cast<std::size_t>(size); }
 
 // Rows of a layer's matrix, which a file may have transposed.
-std::int64_t rows_of(const WeightSlot& slot) {
-  return slot.shape[0] * slot.shape.back() / static_cast<const Linear*>(slot.layer)->in;
+std::int64_t rows_of(const WeightTarget& target) {
+  return target.shape[0] * target.shape.back() / static_cast<const LinearWeights*>(target.layer)->in;
 }
 
 }  // namespace
@@ -35,34 +35,34 @@ std::uint64_t Adapter::bytes() const {
   return bytes;
 }
 
-bool Adapter::add_vector(const WeightSlot& slot, const AdapterTensor& tensor, const float* values) {
+bool Adapter::add_vector(const WeightTarget& target, const AdapterTensor& tensor, const float* values) {
   LoraChange change;
-  if (slot.layer) change.layer = *static_cast<const Linear*>(slot.layer);
+  if (target.layer) change.layer = *static_cast<const LinearWeights*>(target.layer);
   const std::int64_t columns = tensor.columns;
   change.own = memory_.take<float>(columns);
   // A bias goes to the layer that is used.
-  const Linear used = lora_.used_for(change.layer);
+  const LinearWeights used = lora_.used_for(change.layer);
   const bool replaced = used.weight != change.layer.weight, resized = replaced && used.out != change.layer.out;
-  if (columns != (resized ? used.out : slot.shape[0])) return memory_.measuring();
-  change.values = replaced ? used.bias : slot.values;
-  change.first = resized || slot.place_of ? 0 : slot.first;
-  change.of = resized ? columns : slot.of;
+  if (columns != (resized ? used.out : target.shape[0])) return memory_.measuring();
+  change.values = replaced ? used.bias : target.values;
+  change.first = resized || target.place_of ? 0 : target.first;
+  change.of = resized ? columns : target.of;
   change.size = columns;
   if (memory_.measuring()) return true;
-  for (std::int64_t i = 0; i < columns; ++i) change.own[slot.place_of ? slot.place(i) : i] = values[i];
+  for (std::int64_t i = 0; i < columns; ++i) change.own[target.place_of ? target.place(i) : i] = values[i];
   lora_.changes.push_back(change);
   return true;
 }
 
 // An addition of low rank, with the factors of what the layer gives.
-void Adapter::add_pair(const WeightSlot& slot, const AdapterTensor& tensor, const float* values, const Linear& shared) {
-  LoraChange change{.layer = *static_cast<const Linear*>(slot.layer), .instead = {}, .a = {}, .b = {}};
+void Adapter::add_pair(const WeightTarget& target, const AdapterTensor& tensor, const float* values, const LinearWeights& shared) {
+  LoraChange change{.layer = *static_cast<const LinearWeights*>(target.layer), .instead = {}, .a = {}, .b = {}};
   const std::int64_t rows = tensor.rows, columns = change.layer.in, rank = tensor.rank;
   const Kernels& kernels = *change.layer.kernels;
   // All outputs if the rows are in another order.
-  const bool all = slot.place_of || slot.first + rows > slot.of;
-  const std::int64_t outputs = all ? slot.of : rows;
-  change.first = all ? 0 : slot.first;
+  const bool all = target.place_of || target.first + rows > target.of;
+  const std::int64_t outputs = all ? target.of : rows;
+  change.first = all ? 0 : target.first;
   change.shared = change.layer.weight == shared.weight;
   change.a = take_linear(memory_, kernels, WeightType::kF32, columns, rank, false);
   change.b = take_linear(memory_, kernels, WeightType::kF32, rank, outputs, false);
@@ -70,7 +70,7 @@ void Adapter::add_pair(const WeightSlot& slot, const AdapterTensor& tensor, cons
   if (tensor.has(AdapterTensor::kMore)) change.more = memory_.take<float>(outputs);
   lora_.rank = std::max(lora_.rank, rank);
   if (memory_.measuring()) return;
-  const auto place = [&](std::int64_t i) { return slot.place(i) - change.first; };
+  const auto place = [&](std::int64_t i) { return target.place(i) - change.first; };
   for (std::int64_t k = 0; k < rank; ++k, values += columns) set_weight_row(change.a, k, values);
   for (std::int64_t i = 0; i < rows; ++i, values += rank) set_weight_row(change.b, place(i), values);
   if (change.factor) {
@@ -83,34 +83,36 @@ void Adapter::add_pair(const WeightSlot& slot, const AdapterTensor& tensor, cons
 }
 
 // A layer in place of another, with other outputs if it is a head.
-void Adapter::add_whole(const WeightSlot& slot, const AdapterTensor& tensor, const float* values) {
-  const Linear& layer = *static_cast<const Linear*>(slot.layer);
+void Adapter::add_whole(const WeightTarget& target, const AdapterTensor& tensor, const float* values) {
+  const LinearWeights& layer = *static_cast<const LinearWeights*>(target.layer);
   const std::int64_t rows = tensor.rows, columns = tensor.columns;
   LoraChange change{.layer = layer, .instead = {}, .a = {}, .b = {}};
   change.instead = take_linear(memory_, *layer.kernels, layer.type, columns, rows, layer.bias != nullptr);
   if (memory_.measuring()) return;
-  for (std::int64_t i = 0; i < rows; ++i) set_weight_row(change.instead, slot.place_of ? slot.place(i) : i, values + i * columns);
+  for (std::int64_t i = 0; i < rows; ++i)
+    set_weight_row(change.instead, target.place_of ? target.place(i) : i, values + i * columns);
   if (layer.bias && rows == layer.out) std::copy_n(layer.bias, rows, change.instead.bias);
   lora_.changes.push_back(change);
 }
 
 // Takes memory, and fills it once it is there. Whether the tensor fits.
-Result<bool> Adapter::add(const WeightSlot& slot, const AdapterTensor& tensor, const float* values, const AdaptedModel& model) {
+Result<bool> Adapter::add(const WeightTarget& target, const AdapterTensor& tensor, const float* values, const AdaptedModel& model) {
   const std::int64_t rows = tensor.rows, columns = tensor.columns;
-  if (slot.values) return rows == 0 && add_vector(slot, tensor, values);
-  const auto* layer = static_cast<const Linear*>(slot.layer);
+  if (target.values) return rows == 0 && add_vector(target, tensor, values);
+  const auto* layer = static_cast<const LinearWeights*>(target.layer);
   const bool resized = tensor.rank == 0 && layer->weight == model.output.weight;
-  if (columns != layer->in || !(resized || rows == rows_of(slot))) return false;
-  tensor.rank > 0 ? add_pair(slot, tensor, values, model.shared) : add_whole(slot, tensor, values);
+  if (columns != layer->in || !(resized || rows == rows_of(target))) return false;
+  tensor.rank > 0 ? add_pair(target, tensor, values, model.shared) : add_whole(target, tensor, values);
   return true;
 }
 
 // Whether only RareAdapters can add it.
-bool AdapterTensor::is_rare(const WeightSlot& slot, const Linear& output) const {
+bool AdapterTensor::is_rare(const WeightTarget& target, const LinearWeights& output) const {
   constexpr std::int32_t kCommon = kMagnitude | kMore;
-  if (slot.values) return false;
-  if (slot.table || (parts & ~kCommon) != 0) return true;
-  return rank == 0 && (slot.transposed || (rows < slot.of && static_cast<const Linear*>(slot.layer)->weight != output.weight));
+  if (target.values) return false;
+  if (target.table || (parts & ~kCommon) != 0) return true;
+  return rank == 0 &&
+         (target.transposed || (rows < target.of && static_cast<const LinearWeights*>(target.layer)->weight != output.weight));
 }
 
 Result<void> Adapter::take(const AdaptedModel& model, const AdapterTensors& tensors) {
@@ -121,19 +123,19 @@ Result<void> Adapter::take(const AdaptedModel& model, const AdapterTensors& tens
     const AdapterTensor& tensor = tensors.tensors[i];
     bool found = matches_any(name, model.ignored);
     const Shape* expected = nullptr;
-    for (const auto& slots : model.slots) {
-      for (const WeightSlot& slot : slots) {
-        if (slot.name != name || !(slot.values || slot.layer || slot.table)) continue;
+    for (const auto& targets : model.targets) {
+      for (const WeightTarget& target : targets) {
+        if (target.name != name || !(target.values || target.layer || target.table)) continue;
         found = true;
-        const bool is_rare = tensor.is_rare(slot, model.output);
+        const bool is_rare = tensor.is_rare(target, model.output);
         if (is_rare && !rare) {
           return unsupported_error("adapter: tensor '" + name +
                                    "': expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, which a load with the "
                                    "option 'adapter' takes, found another");
         }
-        auto added = is_rare ? rare->add(*this, slot, tensor, values, model) : add(slot, tensor, values, model);
+        auto added = is_rare ? rare->add(*this, target, tensor, values, model) : add(target, tensor, values, model);
         if (!added.ok()) return added.error();
-        if (!added.value()) expected = &slot.shape;
+        if (!added.value()) expected = &target.shape;
       }
     }
     if (!found || expected) {

@@ -38,7 +38,7 @@ struct AdapterTensor {
   std::int64_t base_size() const;  // floats of the tensor, or of A and B
   std::int64_t size() const;       // with its parts
   // Whether it needs RareAdapters. output: AdaptedModel's.
-  bool is_rare(const WeightSlot& slot, const Linear& output) const;
+  bool is_rare(const WeightTarget& target, const LinearWeights& output) const;
 };
 
 // The tensors of the checkpoint that an adapter changes.
@@ -51,9 +51,9 @@ struct AdapterTensors {
 
 // What adapters fit.
 struct AdaptedModel {
-  std::vector<WeightSlot> slots[3];         // of the stacks and the head
-  Linear output;                            // the layer whose number of outputs an adapter may change
-  Linear shared;                            // weights that have another use
+  std::vector<WeightTarget> targets[3];     // of the stacks and the head
+  LinearWeights output;                     // the layer whose number of outputs an adapter may change
+  LinearWeights shared;                     // weights that have another use
   bool tied_head = false;                   // the head reads the table of the words
   const std::vector<std::string>& ignored;  // as for WeightLoader
 };
@@ -75,29 +75,29 @@ class Adapter {
   void merge();
 
   // RareAdapters::add.
-  static Result<bool> add_rare(Adapter& adapter, const WeightSlot& slot, const AdapterTensor& tensor, const float* values,
+  static Result<bool> add_rare(Adapter& adapter, const WeightTarget& target, const AdapterTensor& tensor, const float* values,
                                const AdaptedModel& model);
 
  private:
   Result<void> take(const AdaptedModel& model, const AdapterTensors& tensors);
-  Result<bool> add(const WeightSlot& slot, const AdapterTensor& tensor, const float* values, const AdaptedModel& model);
-  bool add_vector(const WeightSlot& slot, const AdapterTensor& tensor, const float* values);
-  void add_pair(const WeightSlot& slot, const AdapterTensor& tensor, const float* values, const Linear& shared);
-  void add_whole(const WeightSlot& slot, const AdapterTensor& tensor, const float* values);
+  Result<bool> add(const WeightTarget& target, const AdapterTensor& tensor, const float* values, const AdaptedModel& model);
+  bool add_vector(const WeightTarget& target, const AdapterTensor& tensor, const float* values);
+  void add_pair(const WeightTarget& target, const AdapterTensor& tensor, const float* values, const LinearWeights& shared);
+  void add_whole(const WeightTarget& target, const AdapterTensor& tensor, const float* values);
   // In rare_adapters.cpp:
-  void add_part(const WeightSlot& slot, const AdapterTensor& tensor, const float* values);
-  void add_factors(const WeightSlot& slot, const AdapterTensor& tensor, const float* values);
-  bool add_to_layer(const WeightSlot& slot, const AdapterTensor& tensor, const float* values);
-  void add_rows(const Linear& layer, const AdapterTensor& tensor, const float* values, const Linear& shared);
-  bool add_once(const Linear& layer, const AdapterTensor& tensor, const float* values, const Linear& shared);
-  void add_table(const WeightSlot& slot, const AdapterTensor& tensor, const float* values);
-  bool add_table_or_rows(const WeightSlot& slot, const AdapterTensor& tensor, const float* values, const Linear& shared);
-  static bool fits_rows(const WeightSlot& slot, const AdapterTensor& tensor, const float* values, const AdaptedModel& model);
+  void add_part(const WeightTarget& target, const AdapterTensor& tensor, const float* values);
+  void add_factors(const WeightTarget& target, const AdapterTensor& tensor, const float* values);
+  bool add_to_layer(const WeightTarget& target, const AdapterTensor& tensor, const float* values);
+  void add_rows(const LinearWeights& layer, const AdapterTensor& tensor, const float* values, const LinearWeights& shared);
+  bool add_once(const LinearWeights& layer, const AdapterTensor& tensor, const float* values, const LinearWeights& shared);
+  void add_table(const WeightTarget& target, const AdapterTensor& tensor, const float* values);
+  bool add_table_or_rows(const WeightTarget& target, const AdapterTensor& tensor, const float* values, const LinearWeights& shared);
+  static bool fits_rows(const WeightTarget& target, const AdapterTensor& tensor, const float* values, const AdaptedModel& model);
   // Whether the table has those rows already.
-  static bool has_rows(const WeightSlot& slot, const AdapterTensor& tensor, const float* values);
+  static bool has_rows(const WeightTarget& target, const AdapterTensor& tensor, const float* values);
   // Row i of a table, as it is before this adapter.
-  void table_row(const WeightSlot& slot, std::int32_t i, float* row) const;
-  Linear& copy_of(const Linear& layer);
+  void table_row(const WeightTarget& target, std::int32_t i, float* row) const;
+  LinearWeights& copy_of(const LinearWeights& layer);
 
   Arena memory_;
   Lora lora_;
@@ -108,7 +108,7 @@ class Adapter {
 // Adds what few adapters change (rare_adapters.cpp). A program that defines rare_adapters() as null refuses them.
 struct RareAdapters {
   // Takes memory, and fills it once it is there. Whether the tensor fits.
-  Result<bool> (*add)(Adapter& adapter, const WeightSlot& slot, const AdapterTensor& tensor, const float* values,
+  Result<bool> (*add)(Adapter& adapter, const WeightTarget& target, const AdapterTensor& tensor, const float* values,
                       const AdaptedModel& model);
 };
 const RareAdapters* rare_adapters();

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "models/config_fields.h"
-#include "models/slot_list.h"
+#include "models/target_list.h"
 #include "models/transformer.h"
 
 namespace wattn {
@@ -23,34 +23,34 @@ void read_convolution(Fields& config, TransformerConfig& out) {
 }
 
 // The tensor's rows are the weights of an output and an input, at each place of the window. Inputs of other groups keep zeros.
-void add_convolution_slots(const TransformerConfig& config, const TransformerNames& names, const Convolution& convolution,
-                           SlotList& list) {
+void add_convolution_targets(const TransformerConfig& config, const TransformerNames& names, const Convolution& convolution,
+                             TargetList& list) {
   const std::int64_t hidden = config.hidden_size, kernel = config.convolution.kernel, inputs = hidden / config.convolution.groups;
   const auto kept = std::make_shared<std::vector<float>>();
-  list.slots.push_back({std::string(names.convolution) + ".weight",
-                        {hidden, inputs, kernel},
-                        true,
-                        [layer = convolution.layer, kept, hidden, kernel, inputs](std::int64_t row, const float* values) {
-                          const std::int64_t output = row / inputs, input = row % inputs;
-                          if (input == 0) kept->assign(static_cast<std::size_t>(kernel * hidden), 0.0f);
-                          float* to = kept->data() + output / inputs * inputs + input;
-                          for (std::int64_t k = 0; k < kernel; ++k) to[k * hidden] = values[k];
-                          if (input + 1 == inputs) set_weight_row(layer, output, kept->data());
-                        }});
+  list.targets.push_back({std::string(names.convolution) + ".weight",
+                          {hidden, inputs, kernel},
+                          true,
+                          [layer = convolution.layer, kept, hidden, kernel, inputs](std::int64_t row, const float* values) {
+                            const std::int64_t output = row / inputs, input = row % inputs;
+                            if (input == 0) kept->assign(static_cast<std::size_t>(kernel * hidden), 0.0f);
+                            float* to = kept->data() + output / inputs * inputs + input;
+                            for (std::int64_t k = 0; k < kernel; ++k) to[k * hidden] = values[k];
+                            if (input + 1 == inputs) set_weight_row(layer, output, kept->data());
+                          }});
   list.vector(std::string(names.convolution) + ".bias", convolution.layer.bias, hidden);
   list.norm(names.convolution_norm, convolution.norm, true);
 }
 
-void add_short_convolution_slots(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer,
-                                 std::size_t i, SlotList& list) {
+void add_short_convolution_targets(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer,
+                                   std::size_t i, TargetList& list) {
   const std::int64_t hidden = config.hidden_size;
   const bool bias = config.short_convolution.bias;
   list.linear(layer_name(names.short_convolution_in, i), layer.convolution_in, 0, 3 * hidden, bias);
   const std::string filter = layer_name(names.short_convolution, i);
-  list.slots.push_back({filter + ".weight",
-                        {hidden, 1, config.short_convolution.kernel},
-                        true,
-                        [to = layer.convolution_filter](auto row, auto* values) { set_weight_row(to, row, values); }});
+  list.targets.push_back({filter + ".weight",
+                          {hidden, 1, config.short_convolution.kernel},
+                          true,
+                          [to = layer.convolution_filter](auto row, auto* values) { set_weight_row(to, row, values); }});
   if (bias) list.vector(filter + ".bias", layer.convolution_filter.bias, hidden);
   list.linear(layer_name(names.short_convolution_out, i), layer.convolution_out, 0, hidden, bias);
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "models/config_fields.h"
-#include "models/slot_list.h"
+#include "models/target_list.h"
 #include "ops/pooling.h"
 
 namespace wattn {
@@ -109,14 +109,14 @@ void Head::take_weights(Arena& arena, const Kernels& kernels) {
   }
 }
 
-std::vector<WeightSlot> Head::weight_slots(const std::string& word_embeddings) const {
-  SlotList list;
+std::vector<WeightTarget> Head::weight_targets(const std::string& word_embeddings) const {
+  TargetList list;
   if (layers_.dense) list.linear(layers_.dense, dense_, 0, dense_.out, layers_.dense_bias);
   if (layers_.norm) list.norm(layers_.norm, norm_, layers_.norm_bias);
   if (!layers_.tied) {
     list.linear(own_name_.empty() ? layers_.output : own_name_, output_, 0, output_.out, layers_.output_bias && !bias_);
     if (bias_ && layers_.output_bias) list.vector(layers_.output, bias_, shape_.labels);
-    return std::move(list.slots);
+    return std::move(list.targets);
   }
   if (layers_.output_bias) list.vector(layers_.output, bias_, shape_.labels);
   // Checkpoints may repeat what is tied, as the weight beside the bias or in a Linear of its own.
@@ -125,11 +125,12 @@ std::vector<WeightSlot> Head::weight_slots(const std::string& word_embeddings) c
   list.repeats(prefix + ".weight", shape, word_embeddings + ".weight");
   list.repeats(prefix + ".decoder.weight", shape, word_embeddings + ".weight");
   if (layers_.output_bias) list.repeats(prefix + ".decoder.bias", {shape_.labels}, bias);
-  keep_own_output(list.slots);
-  return std::move(list.slots);
+  keep_own_output(list.targets);
+  return std::move(list.targets);
 }
 
-Result<void> Head::run(const Compute& compute, const Embedding& words, const float* rows, std::int64_t count, float* logits) const {
+Result<void> Head::run(const Compute& compute, const EmbeddingTable& words, const float* rows, std::int64_t count,
+                       float* logits) const {
   std::vector<float> inner;
   if (layers_.dense) {
     inner.resize(static_cast<std::size_t>(count * dense_.out));
@@ -140,7 +141,7 @@ Result<void> Head::run(const Compute& compute, const Embedding& words, const flo
   return run_output(compute, words, rows, count, logits);
 }
 
-Result<void> Head::run_output(const Compute& compute, const Embedding& words, const float* rows, std::int64_t count,
+Result<void> Head::run_output(const Compute& compute, const EmbeddingTable& words, const float* rows, std::int64_t count,
                               float* logits) const {
   if (layers_.tied) {
     tied_logits(compute, words, bias_, rows, count, logits);

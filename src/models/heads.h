@@ -115,22 +115,22 @@ class Head {
   // Labels of a sequence or token head: the size of id2label, else num_labels, else 2.
   static Result<std::int64_t> num_labels(JsonRef config);
 
-  // Allocates the weights, zero-initialised; loading fills them through weight_slots().
+  // Allocates the weights, zero-initialised; loading fills them through weight_targets().
   static Result<Head> with_layers(const HeadLayers& layers, const HeadShape& shape, const Kernels& kernels);
 
   // They write into this Head's memory, whose address survives moving the Head.
   // word_embeddings: their tensor's name without ".weight", for a tied output.
-  std::vector<WeightSlot> weight_slots(const std::string& word_embeddings) const;
+  std::vector<WeightTarget> weight_targets(const std::string& word_embeddings) const;
 
   HeadInput input() const { return layers_.input; }
   std::int64_t labels() const { return shape_.labels; }
   std::int64_t width() const { return layers_.dense ? shape_.width : shape_.hidden; }  // of what the output reads
   const HeadLayers& layers() const { return layers_; }
   const HeadShape& shape() const { return shape_; }
-  const Linear& dense() const { return dense_; }
+  const LinearWeights& dense() const { return dense_; }
   const LayerNorm& norm() const { return norm_; }
-  const Linear& output() const { return output_; }  // empty if it is tied
-  float* bias() const { return bias_; }             // of an output over the vocabulary that may be tied
+  const LinearWeights& output() const { return output_; }  // empty if it is tied
+  float* bias() const { return bias_; }                    // of an output over the vocabulary that may be tied
   // All weights of a head in f32, in the kernels' layout, with zeros between them.
   std::span<float> weights_f32() const {
     const auto bytes = weights_.taken();
@@ -138,28 +138,28 @@ class Head {
   }
   std::uint64_t weight_bytes() const { return weights_.bytes() + own_weights_.bytes(); }
 
-  // After loading, from those slots: a checkpoint whose output differs from the word embeddings, or that says so, keeps its own
+  // After loading, from those targets: a checkpoint whose output differs from the word embeddings, or that says so, keeps its own
   // (own_output.cpp; a program that defines these two and keep_own_output() otherwise ties every such output).
-  Result<void> choose_output(std::span<const WeightSlot> slots);
+  Result<void> choose_output(std::span<const WeightTarget> targets);
   static bool may_be_untied();
 
   // rows: [count, hidden] of the model's output; logits: [count, labels]. words: the model's word embeddings, for a tied output.
-  Result<void> run(const Compute& compute, const Embedding& words, const float* rows, std::int64_t count, float* logits) const;
+  Result<void> run(const Compute& compute, const EmbeddingTable& words, const float* rows, std::int64_t count, float* logits) const;
   // Its last matrix alone; rows: [count, width()].
-  Result<void> run_output(const Compute& compute, const Embedding& words, const float* rows, std::int64_t count,
+  Result<void> run_output(const Compute& compute, const EmbeddingTable& words, const float* rows, std::int64_t count,
                           float* logits) const;
 
  private:
   struct OwnOutput;  // that a checkpoint has beside the word embeddings
   void take_weights(Arena& arena, const Kernels& kernels);
-  void keep_own_output(std::vector<WeightSlot>& slots) const;
+  void keep_own_output(std::vector<WeightTarget>& targets) const;
 
   HeadLayers layers_;
   HeadShape shape_;
   Arena weights_;
-  Linear dense_;
+  LinearWeights dense_;
   LayerNorm norm_;
-  Linear output_;
+  LinearWeights output_;
   float* bias_ = nullptr;  // [labels] of a tied output
   const Kernels* kernels_ = nullptr;
   mutable std::shared_ptr<OwnOutput> own_;  // null unless loading

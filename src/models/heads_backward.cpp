@@ -18,7 +18,7 @@ struct DenseMemory {
   float* scratch;
 };
 
-DenseMemory take_dense(Arena& arena, const Linear& layer, std::int64_t rows, int threads) {
+DenseMemory take_dense(Arena& arena, const LinearWeights& layer, std::int64_t rows, int threads) {
   return {arena.take<float>(rows * layer.out), arena.take<float>(rows * layer.out),
           take_linear_scratch(arena, layer.type, rows, layer.in, threads),
           arena.take<float>(linear_backward_scratch(layer.in, layer.out, rows, threads))};
@@ -31,7 +31,7 @@ struct Memory {
   float* dropped;                            // [rows, hidden]
 };
 
-Memory take_memory(Arena& arena, const Head& head, const Embedding& words, std::int64_t rows, int threads) {
+Memory take_memory(Arena& arena, const Head& head, const EmbeddingTable& words, std::int64_t rows, int threads) {
   const HeadLayers& layers = head.layers();
   const std::int64_t inner = layers.dense ? rows * head.width() : 0;
   const auto if_norm = [&](std::int64_t count) { return arena.take<float>(layers.norm ? count : 0); };
@@ -60,7 +60,7 @@ void run_inner(const Compute& compute, const Head& head, const float* rows, std:
   if (head.layers().norm) layer_norm(compute, head.norm(), active, nullptr, count, inner);
 }
 
-const float* rows_of(const Embedding& words, float* widened) {
+const float* rows_of(const EmbeddingTable& words, float* widened) {
   if (words.type == WeightType::kF32) return static_cast<const float*>(words.table);
   std::fill_n(widened, words.rows * words.hidden, 0.0f);
   for (std::int64_t i = 0; i < words.rows; ++i) {
@@ -74,7 +74,7 @@ const float* rows_of(const Embedding& words, float* widened) {
 
 void init_head(const Head& head, std::uint64_t seed) {
   Generator generator(seed);
-  const auto init = [&](const Linear& layer) {
+  const auto init = [&](const LinearWeights& layer) {
     std::vector<float> row(static_cast<std::size_t>(layer.in));
     for (std::int64_t j = 0; j < layer.out; ++j) {
       for (float& x : row) x = static_cast<float>(0.02 * generator.normal());
@@ -89,7 +89,7 @@ void init_head(const Head& head, std::uint64_t seed) {
 }
 
 void dense_backward(const Compute& compute, const DenseGradient& g, Arena& arena) {
-  const Linear& layer = g.layer;
+  const LinearWeights& layer = g.layer;
   const DenseMemory memory = take_dense(arena, layer, g.count, compute.team.threads());
   linear(compute, layer, g.x, g.count, Activation::kNone, memory.quantized, memory.before);
   activate_backward(compute, g.activation, memory.before, g.dy, g.count, layer.out, memory.d_before);
@@ -105,20 +105,20 @@ void dense_backward(const Compute& compute, const DenseGradient& g, Arena& arena
                   memory.scratch);
 }
 
-std::uint64_t dense_backward_bytes(const Linear& layer, std::int64_t most_rows, int threads) {
+std::uint64_t dense_backward_bytes(const LinearWeights& layer, std::int64_t most_rows, int threads) {
   Arena measure;
   take_dense(measure, layer, most_rows, threads);
   return measure.used();
 }
 
-std::uint64_t head_backward_bytes(const Head& head, const Embedding& words, std::int64_t most_rows, int threads) {
+std::uint64_t head_backward_bytes(const Head& head, const EmbeddingTable& words, std::int64_t most_rows, int threads) {
   Arena measure;
   take_memory(measure, head, words, most_rows, threads);
   if (head.layers().dense) take_dense(measure, head.dense(), most_rows, threads);
   return measure.used();
 }
 
-void head_backward(const Compute& compute, const Head& head, const Embedding& words, const HeadGradient& g, Arena& arena) {
+void head_backward(const Compute& compute, const Head& head, const EmbeddingTable& words, const HeadGradient& g, Arena& arena) {
   const HeadLayers& layers = head.layers();
   const Head* to = g.gradients;
   const std::int64_t width = head.width();
@@ -170,8 +170,8 @@ HeadDropout head_dropout(const Head& head, float rate, std::uint64_t seed, std::
   return out;
 }
 
-Result<void> training_run(const Compute& compute, const Head& head, const Embedding& words, const float* rows, std::int64_t count,
-                          const HeadDropout& dropout, float* logits) {
+Result<void> training_run(const Compute& compute, const Head& head, const EmbeddingTable& words, const float* rows,
+                          std::int64_t count, const HeadDropout& dropout, float* logits) {
   const bool has_norm = head.layers().norm;
   std::vector<float> dropped(dropout.rows.rate > 0 ? static_cast<std::size_t>(count * head.shape().hidden) : 0);
   const float* read = drop_rows(compute, dropout.rows, rows, count * head.shape().hidden, dropped.data());

@@ -24,8 +24,8 @@ struct HeadDropout {
 HeadDropout head_dropout(const Head& head, float rate, std::uint64_t seed, std::uint64_t step);
 
 // Head::run() in training, with the same bits if nothing is dropped.
-Result<void> training_run(const Compute& compute, const Head& head, const Embedding& words, const float* rows, std::int64_t count,
-                          const HeadDropout& dropout, float* logits);
+Result<void> training_run(const Compute& compute, const Head& head, const EmbeddingTable& words, const float* rows,
+                          std::int64_t count, const HeadDropout& dropout, float* logits);
 
 struct HeadGradient {
   const float* rows = nullptr;  // [count, hidden], what run() read
@@ -39,23 +39,24 @@ struct HeadGradient {
 
 // A dense layer of a head, or sentence-transformers' Dense module: activation(x W^T + b).
 struct DenseGradient {
-  const Linear& layer;
+  const LinearWeights& layer;
   Activation activation = Activation::kNone;
   const float* x = nullptr;  // [count, in]
   std::int64_t count = 0;
-  const float* dy = nullptr;        // [count, out]
-  float* dx = nullptr;              // [count, in] written; null: not wanted, like the next one
-  const Linear* d_layer = nullptr;  // in f32, added to
+  const float* dy = nullptr;               // [count, out]
+  float* dx = nullptr;                     // [count, in] written; null: not wanted, like the next one
+  const LinearWeights* d_layer = nullptr;  // in f32, added to
 };
 // The bytes of its arena are those of dense_backward_bytes().
 void dense_backward(const Compute& compute, const DenseGradient& gradient, Arena& arena);
-std::uint64_t dense_backward_bytes(const Linear& layer, std::int64_t most_rows, int threads);
+std::uint64_t dense_backward_bytes(const LinearWeights& layer, std::int64_t most_rows, int threads);
 
 // Bytes that head_backward() takes from its arena for so many rows. words: as in run().
-std::uint64_t head_backward_bytes(const Head& head, const Embedding& words, std::int64_t most_rows, int threads);
+std::uint64_t head_backward_bytes(const Head& head, const EmbeddingTable& words, std::int64_t most_rows, int threads);
 
 // The derivative of Head::run(), or of training_run().
-void head_backward(const Compute& compute, const Head& head, const Embedding& words, const HeadGradient& gradient, Arena& arena);
+void head_backward(const Compute& compute, const Head& head, const EmbeddingTable& words, const HeadGradient& gradient,
+                   Arena& arena);
 
 // Adds to d_hidden, [tokens, hidden], the gradients of the rows that head_rows() read. Returns their number.
 std::int64_t head_rows_backward(const Kernels& kernels, const HeadReading& reading, const Batch& batch, const float* d_rows,

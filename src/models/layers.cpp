@@ -45,7 +45,7 @@ class Builder : private PlanBuilder {
   bool is_post() const { return config_.norm_placement == NormPlacement::kPost; }
 
   // Steps.
-  Id linear(Id x, const char* name, Linear& layer, std::int64_t out, bool bias, Hold hold = Hold::kMatrix) {
+  Id linear(Id x, const char* name, LinearWeights& layer, std::int64_t out, bool bias, Hold hold = Hold::kMatrix) {
     return step({.op = Op::kLinear, .x = x}, {name, &layer, hold, bias, out, value(x).width});
   }
   Id norm(Id x, const char* name, LayerNorm& weights, NormKind kind) {
@@ -57,7 +57,7 @@ class Builder : private PlanBuilder {
   Id norm(Id x, const char* name, LayerNorm& weights) { return norm(x, name, weights, config_.norm); }
   Id add(Id x, Id other, float factor = 1) { return step({.op = Op::kAdd, .x = x, .other = other, .factor = factor}); }
   Id scale(Id x, float factor) { return factor == 1 ? x : step({.op = Op::kScale, .x = x, .factor = factor}); }
-  Id add_rows(Id x, const char* name, Embedding& table, std::int64_t rows, IdsOf ids, float factor = 1) {
+  Id add_rows(Id x, const char* name, EmbeddingTable& table, std::int64_t rows, IdsOf ids, float factor = 1) {
     const bool computed = &table == &ends_.positions && (config_.fairseq_positions || config_.positions == Positions::kSinusoidal);
     return step({.op = Op::kAddRows, .variant = variant(ids), .x = x, .factor = factor},
                 {name, &table, Hold::kFineTable, false, rows, value(x).width, computed ? Learned::kNever : Learned::kWithSection});

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "models/heads.h"
-#include "models/slot_list.h"
+#include "models/target_list.h"
 
 namespace wattn {
 
@@ -12,7 +12,7 @@ namespace wattn {
 struct Head::OwnOutput {
   Arena weights;
   Result<void> made;
-  Linear output;  // in is 0: not made
+  LinearWeights output;  // in is 0: not made
   bool has_bias = false;
 };
 
@@ -36,24 +36,25 @@ void make(Own& own, const HeadShape& shape, const Kernels& kernels) {
 
 bool Head::may_be_untied() { return true; }
 
-// slots: of weight_slots(), with what repeats the tied tensors last. The bias of a Linear of its own counts, whichever comes first.
-void Head::keep_own_output(std::vector<WeightSlot>& slots) const {
+// targets: of weight_targets(), with what repeats the tied tensors last. The bias of a Linear of its own counts, whichever comes
+// first.
+void Head::keep_own_output(std::vector<WeightTarget>& targets) const {
   own_ = std::make_shared<OwnOutput>();
   const std::int64_t size = shape_.labels;
-  WeightSlot* bias = nullptr;
-  for (WeightSlot& slot : slots) {
-    if (slot.values == bias_ && bias_) bias = &slot;
-    if (slot.twin.empty()) continue;
-    if (slot.shape.size() == 2) {
-      slot.may_differ = true;
-      slot.write_row = [own = own_, shape = shape_, &kernels = *kernels_](std::int64_t i, const float* row) {
+  WeightTarget* bias = nullptr;
+  for (WeightTarget& target : targets) {
+    if (target.values == bias_ && bias_) bias = &target;
+    if (target.twin.empty()) continue;
+    if (target.shape.size() == 2) {
+      target.may_differ = true;
+      target.write_row = [own = own_, shape = shape_, &kernels = *kernels_](std::int64_t i, const float* row) {
         if (i == 0) make(*own, shape, kernels);
         if (own->output.in > 0) set_weight_row(own->output, i, row);
       };
       continue;
     }
-    slot.twin.clear();
-    slot.write_row = [own = own_, to = bias_, size](std::int64_t, const float* row) {
+    target.twin.clear();
+    target.write_row = [own = own_, to = bias_, size](std::int64_t, const float* row) {
       own->has_bias = true;
       std::copy_n(row, size, to);
     };
@@ -63,18 +64,18 @@ void Head::keep_own_output(std::vector<WeightSlot>& slots) const {
   }
 }
 
-Result<void> Head::choose_output(std::span<const WeightSlot> slots) {
+Result<void> Head::choose_output(std::span<const WeightTarget> targets) {
   const std::shared_ptr<OwnOutput> own = std::move(own_);
   if (!layers_.tied) return {};
   const auto found =
-      std::find_if(slots.begin(), slots.end(), [](const WeightSlot& slot) { return slot.may_differ && slot.filled; });
-  if (found == slots.end() && layers_.untied) {
+      std::find_if(targets.begin(), targets.end(), [](const WeightTarget& target) { return target.may_differ && target.filled; });
+  if (found == targets.end() && layers_.untied) {
     return model_format_error(
         "config.json: tie_word_embeddings: expected true, as the checkpoint has no weights of the output over the vocabulary, "
         "found "
         "false");
   }
-  if (found == slots.end() || !(found->differs || layers_.untied)) return {};
+  if (found == targets.end() || !(found->differs || layers_.untied)) return {};
   if (!own->made.ok()) return own->made;
   layers_.tied = false;
   own_weights_ = std::move(own->weights);

@@ -5,7 +5,7 @@
 
 #include "core/fields.h"
 #include "models/config_fields.h"
-#include "models/slot_list.h"
+#include "models/target_list.h"
 
 namespace wattn {
 namespace {
@@ -95,12 +95,12 @@ void SpanHead::take_weights(Arena& arena, const Kernels& kernels) {
   last_bias_ = arena.take<float>(hidden);
 }
 
-std::vector<WeightSlot> SpanHead::weight_slots() const {
-  SlotList list;
+std::vector<WeightTarget> SpanHead::weight_targets() const {
+  TargetList list;
   const std::int64_t hidden = config_.hidden, inner = 4 * hidden;
-  const auto linear_slots = [&](const std::string& name, const Linear& layer) { list.linear(name, layer, 0, layer.out); };
+  const auto linear_slots = [&](const std::string& name, const LinearWeights& layer) { list.linear(name, layer, 0, layer.out); };
   // Matrices that read parts of what the checkpoint's matrix reads, side by side.
-  const auto split = [&](const std::string& name, std::vector<const Linear*> parts) {
+  const auto split = [&](const std::string& name, std::vector<const LinearWeights*> parts) {
     const auto width = hidden * static_cast<std::int64_t>(parts.size());
     float* bias = parts[0]->bias;
     list.matrix(name, inner, width, true, [parts = std::move(parts), hidden](std::int64_t i, const float* row) {
@@ -114,11 +114,11 @@ std::vector<WeightSlot> SpanHead::weight_slots() const {
   for (std::size_t i = 0; i < rnn_.size(); ++i) {
     const std::string ending = "_l" + std::to_string(i / 2) + (i % 2 ? "_reverse" : "");
     for (const auto& [part, layer] : {std::pair{"_ih", &rnn_[i].input}, {"_hh", &rnn_[i].recurrent}}) {
-      const Linear matrix = *layer;
-      list.slots.push_back({std::string("rnn.lstm.weight") + part + ending,
-                            {matrix.out, matrix.in},
-                            true,
-                            [matrix](std::int64_t row, const float* values) { set_weight_row(matrix, row, values); }});
+      const LinearWeights matrix = *layer;
+      list.targets.push_back({std::string("rnn.lstm.weight") + part + ending,
+                              {matrix.out, matrix.in},
+                              true,
+                              [matrix](std::int64_t row, const float* values) { set_weight_row(matrix, row, values); }});
       list.vector(std::string("rnn.lstm.bias") + part + ending, matrix.bias, matrix.out);
     }
   }
@@ -127,7 +127,7 @@ std::vector<WeightSlot> SpanHead::weight_slots() const {
     linear_slots("scorer.proj_label", label_);
     split("scorer.out_mlp.0", {&of_token_, &of_label_, &of_product_});
     linear_slots("scorer.out_mlp.3", scores_);
-    return std::move(list.slots);
+    return std::move(list.targets);
   }
   const std::string spans = "span_rep_layer.span_rep_layer.";
   for (const auto& [name, mlp] : {std::pair<std::string, const Mlp*>("prompt_rep_layer", &prompt_),
@@ -139,12 +139,12 @@ std::vector<WeightSlot> SpanHead::weight_slots() const {
   split(spans + "out_project.0", {&from_start_, &from_end_});
   list.transposed_linear(spans + "out_project.3", onto_labels_, 0, inner, false);
   list.vector(spans + "out_project.3.bias", last_bias_, hidden);
-  return std::move(list.slots);
+  return std::move(list.targets);
 }
 
 namespace {
 
-std::vector<float> run_linear(const Compute& compute, const Linear& layer, const float* rows, std::int64_t count,
+std::vector<float> run_linear(const Compute& compute, const LinearWeights& layer, const float* rows, std::int64_t count,
                               Activation activation = Activation::kNone) {
   std::vector<float> out(static_cast<std::size_t>(count * layer.out));
   linear(compute, layer, rows, count, activation, {}, out.data());
@@ -218,14 +218,14 @@ Result<void> SpanHead::find_by_span(const Compute& compute, const Request& reque
   take(measure);
   auto arena = Arena::with_zeros(measure.used(), "labels");
   if (!arena.ok()) return arena.error();
-  const Linear by_label = take(arena.value());
+  const LinearWeights by_label = take(arena.value());
   const std::vector<float> rows = run_linear(compute, onto_labels_, prompts.data(), num_labels);
   for (std::int64_t label = 0; label < num_labels; ++label) {
     set_weight_row(by_label, label, rows.data() + label * inner);
     by_label.bias[label] = compute.kernels.dot(prompts.data() + label * hidden, last_bias_, hidden);
   }
   const std::int64_t num_words = request.num_words;
-  const auto half_layer = [&](const Mlp& mlp, const Linear& layer) {
+  const auto half_layer = [&](const Mlp& mlp, const LinearWeights& layer) {
     const std::vector<float> ends = run_mlp(compute, mlp, words.data(), num_words, Activation::kRelu);
     return run_linear(compute, layer, ends.data(), num_words);
   };

@@ -44,10 +44,10 @@ struct ScoredSpan {
 
 class SpanHead {
  public:
-  // Allocates the weights, zero-initialised; loading fills them through weight_slots(). in: the encoder's hidden_size.
+  // Allocates the weights, zero-initialised; loading fills them through weight_targets(). in: the encoder's hidden_size.
   static Result<std::unique_ptr<SpanHead>> with_config(SpanConfig config, std::int64_t in, const Kernels& kernels);
   // They write into this SpanHead, which must stay where it is.
-  std::vector<WeightSlot> weight_slots() const;
+  std::vector<WeightTarget> weight_targets() const;
   const SpanConfig& config() const { return config_; }
   std::int64_t in() const { return in_; }
   std::uint64_t weight_bytes() const { return weights_.bytes(); }
@@ -72,7 +72,7 @@ class SpanHead {
  private:
   // Linear, ReLU, Linear.
   struct Mlp {
-    Linear up, down;
+    LinearWeights up, down;
   };
   void take_weights(Arena& arena, const Kernels& kernels);
   std::vector<float> run_mlp(const Compute& compute, const Mlp& mlp, const float* rows, std::int64_t count, Activation last) const;
@@ -85,20 +85,20 @@ class SpanHead {
   SpanConfig config_;
   std::int64_t in_ = 0;
   Arena weights_;
-  Linear projection_;      // [hidden, in], if they differ
-  std::vector<Lstm> rnn_;  // [2 * rnn_layers] forward and backward of each layer
+  LinearWeights projection_;  // [hidden, in], if they differ
+  std::vector<Lstm> rnn_;     // [2 * rnn_layers] forward and backward of each layer
   // markerV0. The first layer over a span reads relu(start) and relu(end) side by side, so it is the sum of a layer over each word
   // as a start and one as an end. The last layer and the product with a label are linear, so they become one row of weights per
   // label.
   Mlp prompt_, start_, end_;
-  Linear from_start_;           // [4 * hidden, hidden], with the bias
-  Linear from_end_;             // the same without a bias
-  Linear onto_labels_;          // [4 * hidden, hidden], the last layer's transposed matrix
+  LinearWeights from_start_;    // [4 * hidden, hidden], with the bias
+  LinearWeights from_end_;      // the same without a bias
+  LinearWeights onto_labels_;   // [4 * hidden, hidden], the last layer's transposed matrix
   float* last_bias_ = nullptr;  // [hidden]
   // token_level, the same way: a layer over [token, label, token * label].
-  Linear token_, label_;                     // [2 * hidden, hidden]
-  Linear of_token_, of_label_, of_product_;  // [4 * hidden, hidden], the first with the bias
-  Linear scores_;                            // [3, 4 * hidden]: begins, ends, goes on
+  LinearWeights token_, label_;                     // [2 * hidden, hidden]
+  LinearWeights of_token_, of_label_, of_product_;  // [4 * hidden, hidden], the first with the bias
+  LinearWeights scores_;                            // [3, 4 * hidden]: begins, ends, goes on
 };
 
 }  // namespace wattn

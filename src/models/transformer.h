@@ -24,18 +24,18 @@ namespace wattn {
 
 // The order of its members is that of a Trainer's state.
 struct TransformerLayer {
-  Linear qkv;  // [query_width + 2 * kv_width, hidden]: query, then key, then value
-  Linear attention_output;
-  Linear up;  // gated: [2 * ffn, hidden], the gate first
-  Linear down;
-  Linear cross_query;        // [query_width, hidden]
-  Linear cross_keys_values;  // [2 * query_width, hidden]: key, then value
-  Linear cross_output;
-  Linear convolution_in;       // [3 * hidden, hidden]: of LFM2's gated short convolution, in place of attention
-  Linear convolution_filter;   // [hidden, kernel]
-  Linear convolution_out;      // [hidden, hidden]
-  Linear relative_qk;          // [query_width + kv_width, hidden] of relative embeddings, if they have matrices of their own
-  DistanceBias distance_bias;  // if each layer has one
+  LinearWeights qkv;  // [query_width + 2 * kv_width, hidden]: query, then key, then value
+  LinearWeights attention_output;
+  LinearWeights up;  // gated: [2 * ffn, hidden], the gate first
+  LinearWeights down;
+  LinearWeights cross_query;        // [query_width, hidden]
+  LinearWeights cross_keys_values;  // [2 * query_width, hidden]: key, then value
+  LinearWeights cross_output;
+  LinearWeights convolution_in;      // [3 * hidden, hidden]: of LFM2's gated short convolution, in place of attention
+  LinearWeights convolution_filter;  // [hidden, kernel]
+  LinearWeights convolution_out;     // [hidden, hidden]
+  LinearWeights relative_qk;         // [query_width + kv_width, hidden] of relative embeddings, if they have matrices of their own
+  DistanceBias distance_bias;        // if each layer has one
   std::shared_ptr<struct Experts> experts;  // instead of up and down, or null
   LayerNorm query_norm;
   LayerNorm key_norm;
@@ -47,60 +47,60 @@ struct TransformerLayer {
   float* begin = nullptr;  // of the layer's weights, which are followed by those of the next layer
 };
 
-struct SlotList;
+struct TargetList;
 
 // Layers with experts (ops/experts.h). A program that defines these functions as empty has no such models.
 void take_experts(Arena& arena, const Kernels& kernels, WeightType type, const TransformerConfig& config,
                   std::shared_ptr<Experts>& experts);
-void add_experts_slots(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer, std::size_t i,
-                       bool is_gguf, SlotList& list);
+void add_experts_targets(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer,
+                         std::size_t i, bool is_gguf, TargetList& list);
 // The short convolution of a layer. Likewise.
-void add_short_convolution_slots(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer,
-                                 std::size_t i, SlotList& list);
+void add_short_convolution_targets(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer,
+                                   std::size_t i, TargetList& list);
 // The convolution of TransformerConfig. Likewise.
 struct Convolution {
-  Linear layer;  // [hidden, kernel * hidden]: the columns of each token of the window, one after the other
+  LinearWeights layer;  // [hidden, kernel * hidden]: the columns of each token of the window, one after the other
   LayerNorm norm;
 };
-void add_convolution_slots(const TransformerConfig& config, const TransformerNames& names, const Convolution& convolution,
-                           SlotList& list);
+void add_convolution_targets(const TransformerConfig& config, const TransformerNames& names, const Convolution& convolution,
+                             TargetList& list);
 // The weights outside of the layers. Empty: the model has none.
 struct TransformerEnds {
   WordTable word_table;            // words or lm_head, with what belongs to tokens
-  Embedding words;                 // [table_rows or vocab, embedding_width]; empty when the lm head holds them
+  EmbeddingTable words;            // [table_rows or vocab, embedding_width]; empty when the lm head holds them
   float* token_rows = nullptr;     // [vocab] whole numbers
   float* token_weights = nullptr;  // [vocab]
-  Embedding positions, token_types;
+  EmbeddingTable positions, token_types;
   LayerNorm norm;
-  Linear projection;
+  LinearWeights projection;
   Rotary rotary, local_rotary;
   DistanceBias distances;
   DistanceBuckets distance_buckets;
-  Embedding relative;
+  EmbeddingTable relative;
   LayerNorm relative_norm;
-  Linear head_dense;
+  LinearWeights head_dense;
   LayerNorm head_norm;
   Convolution convolution;
   LayerNorm final_norm;
-  Linear pooler;
-  Linear lm_head;
+  LinearWeights pooler;
+  LinearWeights lm_head;
 };
 
 class Transformer {
  public:
-  // Allocates all weights in kernel layout, zero-initialised; loading fills them through weight_slots(). type: of matrices and
+  // Allocates all weights in kernel layout, zero-initialised; loading fills them through weight_targets(). type: of matrices and
   // tables. positions: the longest sequence supported, at most max_position_embeddings.
   static Result<Transformer> with_config(const TransformerConfig& config, std::int64_t positions, const Kernels& kernels,
                                          WeightType type);
 
-  // One slot per tensor of the checkpoint. They write into this Transformer's memory, whose address survives moving the
+  // One target per tensor of the checkpoint. They write into this Transformer's memory, whose address survives moving the
   // Transformer. is_gguf: the file has llama.cpp's tensors.
-  std::vector<WeightSlot> weight_slots(const TransformerNames& names, bool is_gguf) const;
+  std::vector<WeightTarget> weight_targets(const TransformerNames& names, bool is_gguf) const;
   // Additions to the linear layers, or null. They must outlive their use here.
   void set_lora(const Lora* lora) { lora_ = lora; }
   // The lm head, if it holds the word embeddings too; else empty.
-  Linear shared_weights() const { return head_holds_embeddings() ? ends_->lm_head : Linear(); }
-  // Whether the checkpoint has a pooler, whose slots are optional.
+  LinearWeights shared_weights() const { return head_holds_embeddings() ? ends_->lm_head : LinearWeights(); }
+  // Whether the checkpoint has a pooler, whose targets are optional.
   void set_has_pooler(bool has_pooler) { has_pooler_ = has_pooler; }
 
   const TransformerConfig& config() const { return config_; }
@@ -108,7 +108,7 @@ class Transformer {
   WeightType weight_type() const { return type_; }
   std::int64_t positions() const { return positions_; }
   bool has_pooler() const { return has_pooler_; }
-  const Embedding& word_embeddings() const { return ends_->words; }  // empty when the lm head holds them
+  const EmbeddingTable& word_embeddings() const { return ends_->words; }  // empty when the lm head holds them
   using Ends = TransformerEnds;
   const Ends& ends() const { return *ends_; }
   // What the model computes, for pass/run.h; and with what.
@@ -124,8 +124,8 @@ class Transformer {
     const auto bytes = weights_.taken();
     return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
   }
-  const Linear& pooler_layer() const { return ends_->pooler; }      // if has_pooler()
-  const LayerNorm& last_norm() const { return ends_->final_norm; }  // of a pre-norm model, else empty
+  const LinearWeights& pooler_layer() const { return ends_->pooler; }  // if has_pooler()
+  const LayerNorm& last_norm() const { return ends_->final_norm; }     // of a pre-norm model, else empty
   const TransformerLayer& layer_at(std::int64_t i) const { return layers_[static_cast<std::size_t>(config_.weights_of(i))]; }
   const TransformerLayer& own_layer(std::int64_t i) const { return layers_[static_cast<std::size_t>(i)]; }
   // What the plan reads of a layer with weights of its own, 0 <= i < own_layers(): each once, in the order of TransformerLayer's
@@ -152,10 +152,10 @@ class Transformer {
   void take_words(Arena& arena, const Weight& weight);
   void take_tables(Arena& arena);
   void set_tables();
-  void add_word_slots(SlotList& list, const TransformerNames& names) const;
-  void add_embedding_slots(SlotList& list, const TransformerNames& names, bool is_gguf) const;
-  void add_distance_slots(SlotList& list, const std::string& name, const DistanceBias& bias) const;
-  void add_layer_slots(SlotList& list, const TransformerNames& names, std::size_t layer, bool is_gguf) const;
+  void add_word_slots(TargetList& list, const TransformerNames& names) const;
+  void add_embedding_slots(TargetList& list, const TransformerNames& names, bool is_gguf) const;
+  void add_distance_slots(TargetList& list, const std::string& name, const DistanceBias& bias) const;
+  void add_layer_slots(TargetList& list, const TransformerNames& names, std::size_t layer, bool is_gguf) const;
   std::vector<Weight> weights_within(const void* begin, const void* end) const;
   bool head_holds_embeddings() const { return config_.lm_head && config_.tie_word_embeddings; }
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "models/layers.h"
-#include "models/slot_list.h"
+#include "models/target_list.h"
 #include "models/transformer.h"
 
 namespace wattn {
@@ -62,11 +62,12 @@ void Transformer::take_weight(Arena& arena, const Weight& weight) {
     case Hold::kMatrix:
     case Hold::kSensitive: {
       const WeightType type = weight.hold == Hold::kMatrix ? type_ : at_least_q8(type_);
-      *static_cast<Linear*>(weight.at) = take_linear(arena, *kernels_, type, weight.width, weight.rows, weight.bias);
+      *static_cast<LinearWeights*>(weight.at) = take_linear(arena, *kernels_, type, weight.width, weight.rows, weight.bias);
       break;
     }
     case Hold::kFilter:
-      *static_cast<Linear*>(weight.at) = take_linear(arena, *kernels_, WeightType::kF32, weight.width, weight.rows, weight.bias);
+      *static_cast<LinearWeights*>(weight.at) =
+          take_linear(arena, *kernels_, WeightType::kF32, weight.width, weight.rows, weight.bias);
       break;
     case Hold::kNorm:
       *static_cast<LayerNorm*>(weight.at) = take_layer_norm(arena, weight.width, config_.norm_eps);
@@ -74,7 +75,7 @@ void Transformer::take_weight(Arena& arena, const Weight& weight) {
     case Hold::kFineTable: {
       // Files in f16 may have them in f32, and some are computed.
       const WeightType finer = type_ == WeightType::kF16 ? WeightType::kF32 : at_least_q16(type_);
-      *static_cast<Embedding*>(weight.at) = take_embedding(arena, finer, weight.rows, weight.width);
+      *static_cast<EmbeddingTable*>(weight.at) = take_embedding(arena, finer, weight.rows, weight.width);
       break;
     }
     case Hold::kWords:
@@ -157,7 +158,7 @@ std::int64_t Transformer::own_layer_of(const void* weight) const {
   return -1;
 }
 
-void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) const {
+void Transformer::add_word_slots(TargetList& list, const TransformerNames& names) const {
   const std::int64_t vocab = config_.vocab_size;
   if (head_holds_embeddings()) {
     list.linear(names.word_embeddings, ends_->lm_head, 0, vocab, false);
@@ -184,11 +185,11 @@ void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) 
   } else {
     list.table(names.word_embeddings, ends_->words);
     if (!config_.is_static()) list.adapts_rows(ends_->words);
-    list.slots.back().integers = config_.is_static();
+    list.targets.back().integers = config_.is_static();
     if (ends_->token_rows) {
       list.vector(std::string(names.token_rows) + ".weight", ends_->token_rows, vocab);
-      list.slots.back().integers = true;
-      list.slots.back().below = config_.table_rows;
+      list.targets.back().integers = true;
+      list.targets.back().below = config_.table_rows;
     }
     if (ends_->token_weights) list.vector(std::string(names.token_weights) + ".weight", ends_->token_weights, vocab);
     // Unless the bias has a name of its own.
@@ -199,13 +200,13 @@ void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) 
     list.norm(names.lm_head_norm, ends_->head_norm, config_.biases.norms);
   }
   if (config_.lm_head && config_.lm_head_bias && names.lm_head_bias) {
-    list.slots.push_back({names.lm_head_bias, {1, vocab}, false, [head = ends_->lm_head](std::int64_t, const float* row) {
-                            std::copy_n(row, head.out, head.bias);
-                          }});
+    list.targets.push_back({names.lm_head_bias, {1, vocab}, false, [head = ends_->lm_head](std::int64_t, const float* row) {
+                              std::copy_n(row, head.out, head.bias);
+                            }});
   }
 }
 
-void Transformer::add_embedding_slots(SlotList& list, const TransformerNames& names, bool is_gguf) const {
+void Transformer::add_embedding_slots(TargetList& list, const TransformerNames& names, bool is_gguf) const {
   const auto& biases = config_.biases;
   const bool in_file = config_.positions == Positions::kLearned || config_.positions == Positions::kAfterPadding;
   if (in_file && !config_.fairseq_positions) {
@@ -221,12 +222,12 @@ void Transformer::add_embedding_slots(SlotList& list, const TransformerNames& na
   if (config_.embedding_size > 0) list.linear(names.embeddings_projection, ends_->projection, 0, config_.hidden_size);
   if (config_.relative_positions == RelativePositions::kRotary && is_gguf) {
     const bool by_length = config_.rope.most_positions > 0;
-    list.slots.push_back({by_length ? "rope_factors_short.weight" : "rope_freqs.weight",
-                          {ends_->rotary.half},
-                          false,
-                          [rotary = ends_->rotary, count = positions_, rope = config_.rope](auto, auto* row) {
-                            set_rotary_factors(rotary, count, rope, row);
-                          }});
+    list.targets.push_back({by_length ? "rope_factors_short.weight" : "rope_freqs.weight",
+                            {ends_->rotary.half},
+                            false,
+                            [rotary = ends_->rotary, count = positions_, rope = config_.rope](auto, auto* row) {
+                              set_rotary_factors(rotary, count, rope, row);
+                            }});
   }
   if (config_.relative_positions == RelativePositions::kT5Buckets && !config_.t5.each_layer) {
     add_distance_slots(list, names.relative_attention_bias, ends_->distances);
@@ -235,22 +236,22 @@ void Transformer::add_embedding_slots(SlotList& list, const TransformerNames& na
     list.table(names.relative_embeddings, ends_->relative);
     if (config_.disentangled.norm) list.norm(names.relative_norm, ends_->relative_norm, true);
   }
-  if (config_.convolution.kernel > 0) add_convolution_slots(config_, names, ends_->convolution, list);
+  if (config_.convolution.kernel > 0) add_convolution_targets(config_, names, ends_->convolution, list);
 }
 
-void Transformer::add_distance_slots(SlotList& list, const std::string& name, const DistanceBias& bias) const {
+void Transformer::add_distance_slots(TargetList& list, const std::string& name, const DistanceBias& bias) const {
   // A causal table holds one direction of as many buckets each.
   list.distances(name, bias, config_.num_attention_heads, config_.t5.buckets, (config_.causal ? 2 : 1) * config_.t5.buckets,
                  config_.t5.max_distance);
 }
 
-void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names, std::size_t i, bool is_gguf) const {
+void Transformer::add_layer_slots(TargetList& list, const TransformerNames& names, std::size_t i, bool is_gguf) const {
   const TransformerLayer& layer = layers_[i];
   const std::int64_t hidden = config_.hidden_size, ffn = config_.intermediate_size;
   const std::int64_t queries = config_.query_width(), keys = config_.kv_width();
   const auto& biases = config_.biases;
   const auto named = [&](const char* pattern) { return layer_name(pattern, i, static_cast<std::size_t>(config_.group_layers)); };
-  const auto matrix = [&](const char* name, const Linear& linear, std::int64_t first, std::int64_t out, bool bias) {
+  const auto matrix = [&](const char* name, const LinearWeights& linear, std::int64_t first, std::int64_t out, bool bias) {
     if (names.transposed && !is_gguf) return list.transposed_linear(named(name), linear, first, out, bias);
     list.linear(named(name), linear, first, out, bias);
   };
@@ -265,10 +266,10 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
   if (pre_norm && attention_norm) norm(names.attention_norm, layer.attention_norm);
   const bool convolves = config_.convolves(static_cast<std::int64_t>(i));
   if (convolves) {
-    add_short_convolution_slots(config_, names, layer, i, list);
+    add_short_convolution_targets(config_, names, layer, i, list);
   } else if ((names.heads_in_turn || names.quarters_in_turn) && !is_gguf) {
     const std::int64_t head = config_.head_size();
-    const std::size_t before = list.slots.size();
+    const std::size_t before = list.targets.size();
     const bool quarters = names.quarters_in_turn;
     const std::int64_t size = quarters ? queries / 4 : head;
     const auto place_of = [=](std::int64_t row) {
@@ -277,7 +278,7 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
     };
     list.permuted_linear(named(names.query_key_value), layer.qkv, config_.qkv_width(), biases.qkv && !names.query_bias, true,
                          place_of);
-    for (std::size_t slot = before; slot < list.slots.size(); ++slot) list.slots[slot].place_of = place_of;
+    for (std::size_t target = before; target < list.targets.size(); ++target) list.targets[target].place_of = place_of;
     const auto part_of_bias = [&](const char* name, std::int64_t first, std::int64_t size) {
       if (!name) return;
       list.vector(named(name), layer.qkv.bias + first, size);
@@ -314,7 +315,7 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
   }
   if (pre_norm && config_.input_norms && config_.residual != Residual::kParallelOneNorm) norm(names.ffn_norm, layer.ffn_norm);
   if (config_.has_experts(static_cast<std::int64_t>(i))) {
-    add_experts_slots(config_, names, layer, i, is_gguf, list);
+    add_experts_targets(config_, names, layer, i, is_gguf, list);
   } else if (!config_.gated()) {
     matrix(names.plain_up && !is_gguf ? names.plain_up : names.up, layer.up, 0, ffn, biases.up);
   } else if (names.gate_up) {
@@ -331,8 +332,8 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
   if (config_.output_norms) norm(names.ffn_output_norm, layer.ffn_output_norm);
 }
 
-std::vector<WeightSlot> Transformer::weight_slots(const TransformerNames& names, bool is_gguf) const {
-  SlotList list;
+std::vector<WeightTarget> Transformer::weight_targets(const TransformerNames& names, bool is_gguf) const {
+  TargetList list;
   add_word_slots(list, names);
   add_embedding_slots(list, names, is_gguf);
   for (std::size_t i = 0; i < layers().size(); ++i) add_layer_slots(list, names, i, is_gguf);
@@ -340,7 +341,7 @@ std::vector<WeightSlot> Transformer::weight_slots(const TransformerNames& names,
     list.norm(names.final_norm, ends_->final_norm, config_.biases.norms, is_gguf ? 0 : names.norm_offset);
   }
   if (config_.pooler) list.linear(names.pooler, ends_->pooler, 0, config_.hidden_size, true, false);
-  return std::move(list.slots);
+  return std::move(list.targets);
 }
 
 }  // namespace wattn

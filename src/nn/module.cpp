@@ -121,7 +121,7 @@ Result<Tensor> PackedLinear::apply(const Tensor& x, const Parameter& weight, con
   const Tensor& w = weight.value();
   const std::int64_t in = w.dim(1);
   if (x.rank() == 0 || x.dim(-1) != in) return wrong_shape("nn.Linear", "the input", "[..., " + std::to_string(in) + "]", x.dims);
-  wattn::Linear layer{.in = in, .out = count};
+  wattn::LinearWeights layer{.in = in, .out = count};
   if (of_ != &weight || version_ != weight.version()) {
     Arena measure;
     take_linear(measure, compute().kernels, WeightType::kF32, in, count, false);

@@ -34,7 +34,7 @@ void add_scaled_row(const T* row, float scale, std::int64_t n, float* out) {
 
 // f(table) with the type of its elements.
 template <class F>
-void with_table(const Embedding& embedding, const F& f) {
+void with_table(const EmbeddingTable& embedding, const F& f) {
   switch (embedding.type) {
     case WeightType::kF32:
       return f(static_cast<float*>(embedding.table));
@@ -53,14 +53,14 @@ constexpr std::int64_t kTiedRows = 8;
 
 }  // namespace
 
-Embedding take_embedding(Arena& arena, WeightType type, std::int64_t rows, std::int64_t hidden) {
-  Embedding embedding{rows, hidden, at_least_q8(type)};
+EmbeddingTable take_embedding(Arena& arena, WeightType type, std::int64_t rows, std::int64_t hidden) {
+  EmbeddingTable embedding{rows, hidden, at_least_q8(type)};
   with_table(embedding, [&]<class T>(T*) { embedding.table = arena.take<T>(rows * hidden); });
   if (type != WeightType::kF32) embedding.scale = arena.take<float>(rows);
   return embedding;
 }
 
-void set_row(const Embedding& embedding, std::int64_t i, const float* values) {
+void set_row(const EmbeddingTable& embedding, std::int64_t i, const float* values) {
   with_table(embedding, [&]<class T>(T* table) {
     T* row = table + i * embedding.hidden;
     if constexpr (std::is_same_v<T, float>) {
@@ -73,7 +73,7 @@ void set_row(const Embedding& embedding, std::int64_t i, const float* values) {
   });
 }
 
-bool set_row_blocks(const Embedding& embedding, std::int64_t i, const char* blocks) {
+bool set_row_blocks(const EmbeddingTable& embedding, std::int64_t i, const char* blocks) {
   constexpr std::int64_t kSize = kQuantGroup<std::int8_t>;
   if (embedding.type != WeightType::kQ8 || embedding.hidden % kSize != 0) return false;
   auto* row = static_cast<std::int8_t*>(embedding.table) + i * embedding.hidden;
@@ -87,7 +87,7 @@ bool set_row_blocks(const Embedding& embedding, std::int64_t i, const char* bloc
   return true;
 }
 
-void set_sinusoidal(const Embedding& embedding) {
+void set_sinusoidal(const EmbeddingTable& embedding) {
   const std::int64_t half = (embedding.hidden + 1) / 2;
   std::vector<float> row(static_cast<std::size_t>(embedding.hidden));
   for (std::int64_t p = 0; p < embedding.rows; ++p) {
@@ -100,7 +100,7 @@ void set_sinusoidal(const Embedding& embedding) {
   }
 }
 
-void set_fairseq_sinusoidal(const Embedding& embedding, std::int64_t first, std::int64_t padding) {
+void set_fairseq_sinusoidal(const EmbeddingTable& embedding, std::int64_t first, std::int64_t padding) {
   const std::int64_t half = embedding.hidden / 2;
   const auto step = static_cast<float>(log64(10000) / static_cast<double>(std::max<std::int64_t>(half - 1, 1)));
   std::vector<float> row(static_cast<std::size_t>(embedding.hidden));
@@ -116,7 +116,7 @@ void set_fairseq_sinusoidal(const Embedding& embedding, std::int64_t first, std:
   }
 }
 
-void add_embedding_rows(const Embedding& embedding, std::span<const std::int32_t> ids, float* out) {
+void add_embedding_rows(const EmbeddingTable& embedding, std::span<const std::int32_t> ids, float* out) {
   with_table(embedding, [&](const auto* table) {
     for (const std::int32_t id : ids) {
       add_scaled_row(table + id * embedding.hidden, embedding.scale ? embedding.scale[id] : 1.0f, embedding.hidden, out);
@@ -141,7 +141,7 @@ void word_rows(const WordTable& words, std::span<const std::int32_t> ids, std::i
   }
 }
 
-void tied_logits(const Compute& compute, const Embedding& words, const float* bias, const float* x, std::int64_t count,
+void tied_logits(const Compute& compute, const EmbeddingTable& words, const float* bias, const float* x, std::int64_t count,
                  float* logits) {
   for_parts(compute, words.rows, kTiedRows, 1024, [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> table(static_cast<std::size_t>(kTiedRows * words.hidden));

@@ -64,8 +64,8 @@ void experts_backward(const Compute& compute, const Experts& model, Activation a
                       const ExpertsScratch& scratch, float* sum_of_experts, float* d_logits, float* linear_scratch) {
   const std::int64_t hidden = model.hidden(), ffn = model.ffn(), experts = model.count();
   const Experts* gradients = g.gradients;
-  const auto backward_of = [&](const Linear& linear, const Linear* d_linear, const float* x, const float* dy, std::int64_t rows,
-                               float* dx) {
+  const auto backward_of = [&](const LinearWeights& linear, const LinearWeights* d_linear, const float* x, const float* dy,
+                               std::int64_t rows, float* dx) {
     linear_backward(
         compute,
         {.in = linear.in, .out = linear.out, .tokens = rows, .layer = &linear, .x = x, .dy = dy, .dx = dx, .d_layer = d_linear},

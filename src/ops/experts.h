@@ -12,8 +12,8 @@
 namespace wattn {
 
 struct Experts {
-  Linear router;  // [experts, hidden]
-  std::vector<Linear> up, down;
+  LinearWeights router;  // [experts, hidden]
+  std::vector<LinearWeights> up, down;
   float* bias = nullptr;  // [hidden], of the sum
   std::int64_t top_k = 0;
 

@@ -24,13 +24,13 @@ std::int64_t widened_columns(std::int64_t in) {
 std::int64_t whole_panels(std::int64_t n) { return (n + kPanelWidth - 1) / kPanelWidth * kPanelWidth; }
 
 // Row j of W in f16, elements kPanelWidth apart.
-std::uint16_t* half_row(const Linear& layer, std::int64_t j) {
+std::uint16_t* half_row(const LinearWeights& layer, std::int64_t j) {
   return static_cast<std::uint16_t*>(layer.weight) + j / kPanelWidth * kPanelWidth * layer.in + j % kPanelWidth;
 }
 
 // T: of the weights as they are multiplied; q4 stores codes for them.
 template <class T>
-void take_quantized(Arena& arena, Linear& layer) {
+void take_quantized(Arena& arena, LinearWeights& layer) {
   const std::int64_t size = packed_size(layer.out, padded_depth<T>(layer.in));
   if (layer.type == WeightType::kQ4) {
     layer.weight = arena.take<std::uint8_t>(size / 2);
@@ -43,11 +43,11 @@ void take_quantized(Arena& arena, Linear& layer) {
 }
 
 template <class T>
-PackedQuant<T> packed_of(const Linear& layer) {
+PackedQuant<T> packed_of(const LinearWeights& layer) {
   return {static_cast<T*>(layer.weight), layer.scale, layer.sum, layer.step};
 }
 
-PackedQ4 packed_q4_of(const Linear& layer) {
+PackedQ4 packed_q4_of(const LinearWeights& layer) {
   return {static_cast<std::uint8_t*>(layer.weight), layer.book, layer.scale, layer.sum};
 }
 
@@ -62,8 +62,8 @@ LinearScratch take_quantized_scratch(Arena& arena, std::int64_t max_tokens, std:
 
 }  // namespace
 
-Linear take_linear(Arena& arena, const Kernels& kernels, WeightType type, std::int64_t in, std::int64_t out, bool bias) {
-  Linear layer{.in = in, .out = out, .type = type, .kernels = &kernels};
+LinearWeights take_linear(Arena& arena, const Kernels& kernels, WeightType type, std::int64_t in, std::int64_t out, bool bias) {
+  LinearWeights layer{.in = in, .out = out, .type = type, .kernels = &kernels};
   switch (type) {
     case WeightType::kF32:
       layer.weight = arena.take<float>(packed_size(out, in));
@@ -102,12 +102,12 @@ LinearScratch take_linear_scratch(Arena& arena, WeightType type, std::int64_t ma
   return scratch;
 }
 
-bool set_weight_blocks(const Linear& layer, std::int64_t j, const char* blocks) {
+bool set_weight_blocks(const LinearWeights& layer, std::int64_t j, const char* blocks) {
   if (layer.type != WeightType::kQ8 || layer.in % kQuantGroup<std::int8_t> != 0) return false;
   return pack_blocks(packed_of<std::int8_t>(layer), j, blocks, layer.in);
 }
 
-void set_weight_row(const Linear& layer, std::int64_t j, const float* values) {
+void set_weight_row(const LinearWeights& layer, std::int64_t j, const float* values) {
   switch (layer.type) {
     case WeightType::kF32:
       pack_row(static_cast<float*>(layer.weight), j, values, layer.in);
@@ -131,7 +131,7 @@ namespace {
 
 // weight_at(i): the integer of column i.
 template <class T, class WeightAt>
-void scale_row(const Linear& layer, std::int64_t j, const WeightAt& weight_at, float* values) {
+void scale_row(const LinearWeights& layer, std::int64_t j, const WeightAt& weight_at, float* values) {
   const std::int64_t groups = padded_depth<T>(layer.in) / kQuantGroup<T>;
   const float* scales = layer.scale + j / kPanelWidth * kPanelWidth * groups + j % kPanelWidth;
   for (std::int64_t i = 0; i < layer.in; ++i) {
@@ -140,7 +140,7 @@ void scale_row(const Linear& layer, std::int64_t j, const WeightAt& weight_at, f
 }
 
 template <class T>
-void get_quantized_row(const Linear& layer, std::int64_t j, float* values) {
+void get_quantized_row(const LinearWeights& layer, std::int64_t j, float* values) {
   const T* panel = static_cast<const T*>(layer.weight) + j / kPanelWidth * kPanelWidth * padded_depth<T>(layer.in);
   const auto weight_at = [&](std::int64_t i) {
     return panel[(i / layer.step * kPanelWidth + j % kPanelWidth) * layer.step + i % layer.step];
@@ -150,16 +150,16 @@ void get_quantized_row(const Linear& layer, std::int64_t j, float* values) {
 
 }  // namespace
 
-void add_weight_row(const Linear& layer, std::int64_t j, const float* values) {
+void add_weight_row(const LinearWeights& layer, std::int64_t j, const float* values) {
   float* column = static_cast<float*>(layer.weight) + j / kPanelWidth * kPanelWidth * layer.in + j % kPanelWidth;
   for (std::int64_t i = 0; i < layer.in; ++i) column[i * kPanelWidth] += values[i];
 }
 
-std::span<float> weights_f32(const Linear& layer) {
+std::span<float> weights_f32(const LinearWeights& layer) {
   return {static_cast<float*>(layer.weight), static_cast<std::size_t>(packed_size(layer.out, layer.in))};
 }
 
-void get_weight_row(const Linear& layer, std::int64_t j, float* values) {
+void get_weight_row(const LinearWeights& layer, std::int64_t j, float* values) {
   switch (layer.type) {
     case WeightType::kF32: {
       const float* column = static_cast<const float*>(layer.weight) + j / kPanelWidth * kPanelWidth * layer.in + j % kPanelWidth;
@@ -181,7 +181,7 @@ void get_weight_row(const Linear& layer, std::int64_t j, float* values) {
   }
 }
 
-void linear(const Compute& compute, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
+void linear(const Compute& compute, const LinearWeights& layer, const float* x, std::int64_t tokens, Activation activation,
             const LinearScratch& scratch, float* y) {
   if (compute.lora) return changed_linear(compute, layer, x, tokens, activation, scratch, y);
   if (is_more(activation)) {

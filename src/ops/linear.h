@@ -22,7 +22,7 @@ enum class WeightType : std::uint8_t {
 constexpr WeightType at_least_q8(WeightType type) { return type == WeightType::kQ4 ? WeightType::kQ8 : type; }
 constexpr WeightType at_least_q16(WeightType type) { return at_least_q8(type) == WeightType::kQ8 ? WeightType::kQ16 : type; }
 
-struct Linear {
+struct LinearWeights {
   std::int64_t in = 0;
   std::int64_t out = 0;
   WeightType type = WeightType::kF32;
@@ -42,42 +42,43 @@ struct LinearScratch {
   std::int64_t unpacked_bytes = 0;
 };
 
-Linear take_linear(Arena& arena, const Kernels& kernels, WeightType type, std::int64_t in, std::int64_t out, bool bias);
+LinearWeights take_linear(Arena& arena, const Kernels& kernels, WeightType type, std::int64_t in, std::int64_t out, bool bias);
 // Enough for linear() on max_tokens rows of max_in values with a team of so many threads.
 LinearScratch take_linear_scratch(Arena& arena, WeightType type, std::int64_t max_tokens, std::int64_t max_in, int threads);
 
 // Sets row j of W from values [in].
-void set_weight_row(const Linear& linear, std::int64_t j, const float* values);
+void set_weight_row(const LinearWeights& linear, std::int64_t j, const float* values);
 
 // The same from W8 blocks, in a layer of q8 whose rows are whole groups. False: they are not as q8 has them, and the row is
 // unusable.
-bool set_weight_blocks(const Linear& linear, std::int64_t j, const char* blocks);
+bool set_weight_blocks(const LinearWeights& linear, std::int64_t j, const char* blocks);
 
 // Adds values [in] to row j of W, which is stored in f32.
-void add_weight_row(const Linear& linear, std::int64_t j, const float* values);
+void add_weight_row(const LinearWeights& linear, std::int64_t j, const float* values);
 
 // All of W, which is stored in f32, in kernel layout, with zeros after the last row.
-std::span<float> weights_f32(const Linear& linear);
+std::span<float> weights_f32(const LinearWeights& linear);
 
 // Row j of W as stored, widened to f32: [in].
-void get_weight_row(const Linear& linear, std::int64_t j, float* values);
+void get_weight_row(const LinearWeights& linear, std::int64_t j, float* values);
 
 // x: [tokens, in], y: [tokens, out], both contiguous; y must not overlap x. With the additions of compute.lora, or by the layer
 // that it has in place of this one, whose out may be another.
-void linear(const Compute& compute, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
+void linear(const Compute& compute, const LinearWeights& layer, const float* x, std::int64_t tokens, Activation activation,
             const LinearScratch& scratch, float* y);
 
 // A linear layer of the backward pass. Its weights are those of a Linear, or rows as a checkpoint has them.
 struct LinearGradient {
   std::int64_t in = 0, out = 0, tokens = 0;
-  const float* weight = nullptr;    // [out, in], row-major; null: those of layer
-  const Linear* layer = nullptr;    // its first `out` rows
-  const float* x = nullptr;         // [tokens, in], what the layer read; for d_weight
-  const float* dy = nullptr;        // [tokens, out], before the activation (ops/activation.h)
-  float* dx = nullptr;              // [tokens, in] written, may be x; null: not wanted, like the next three
-  float* d_weight = nullptr;        // [out, in], row-major, added to
-  float* d_bias = nullptr;          // [out] added to
-  const Linear* d_layer = nullptr;  // in f32: the first `out` rows of its weights, and of its bias if it has one, are added to
+  const float* weight = nullptr;         // [out, in], row-major; null: those of layer
+  const LinearWeights* layer = nullptr;  // its first `out` rows
+  const float* x = nullptr;              // [tokens, in], what the layer read; for d_weight
+  const float* dy = nullptr;             // [tokens, out], before the activation (ops/activation.h)
+  float* dx = nullptr;                   // [tokens, in] written, may be x; null: not wanted, like the next three
+  float* d_weight = nullptr;             // [out, in], row-major, added to
+  float* d_bias = nullptr;               // [out] added to
+  const LinearWeights* d_layer =
+      nullptr;  // in f32: the first `out` rows of its weights, and of its bias if it has one, are added to
 };
 
 // Floats of scratch for linear_backward() on at most so many tokens with a team of so many threads.

@@ -22,13 +22,13 @@ void finish_outputs(const LoraChange& change, const float* bias, std::int64_t ro
 }
 
 // Adds (x A^T) B^T to y [tokens, used.out], and finishes its outputs. scratch: of lora_scratch(change.a.out) floats.
-void add_lora(const Compute& compute, const LoraChange& change, const Linear& used, const float* x, std::int64_t tokens,
+void add_lora(const Compute& compute, const LoraChange& change, const LinearWeights& used, const float* x, std::int64_t tokens,
               float* scratch, float* y) {
   const std::int64_t in = change.a.in, rank = change.a.out, out = used.out;
   const float* bias = used.bias;
   const std::int64_t outputs = std::min(change.b.out, out - change.first);  // a layer may be used in part
-  const auto multiply = [&](const float* a, std::int64_t k, const Linear& b, std::int64_t col, std::int64_t rows, std::int64_t n,
-                            float* c) {
+  const auto multiply = [&](const float* a, std::int64_t k, const LinearWeights& b, std::int64_t col, std::int64_t rows,
+                            std::int64_t n, float* c) {
     compute.kernels.gemm_f32({.a = a,
                               .a_stride = k,
                               .b = static_cast<const float*>(b.weight) + col * k,
@@ -57,14 +57,14 @@ void add_lora(const Compute& compute, const LoraChange& change, const Linear& us
 }
 
 // Row j of W + B A.
-void changed_row(const LoraChange& change, const std::vector<float>& a, const Linear& layer, std::int64_t j, std::vector<float>& b,
-                 float* row) {
+void changed_row(const LoraChange& change, const std::vector<float>& a, const LinearWeights& layer, std::int64_t j,
+                 std::vector<float>& b, float* row) {
   get_weight_row(change.b, j, b.data());
   get_weight_row(layer, change.first + j, row);
   for (std::int64_t k = 0; k < change.a.out; ++k) exact_kernels().axpy(b[k], a.data() + k * change.a.in, row, change.a.in);
 }
 
-std::vector<float> rows_of(const Linear& linear) {
+std::vector<float> rows_of(const LinearWeights& linear) {
   std::vector<float> out(static_cast<std::size_t>(linear.out * linear.in));
   for (std::int64_t k = 0; k < linear.out; ++k) get_weight_row(linear, k, out.data() + k * linear.in);
   return out;
@@ -72,7 +72,7 @@ std::vector<float> rows_of(const Linear& linear) {
 
 }  // namespace
 
-Linear Lora::used_for(const Linear& layer) const {
+LinearWeights Lora::used_for(const LinearWeights& layer) const {
   for (const Lora* lora = this; lora; lora = lora->before) {
     for (const LoraChange& change : lora->changes) {
       if (change.layer.weight == layer.weight && change.instead.in > 0) return change.instead;
@@ -89,9 +89,9 @@ void add_lora_rows(const Lora* lora, const void* table, std::span<const std::int
 
 std::int64_t lora_scratch(std::int64_t rank) { return ThreadTeam::kMostThreads * kRows * (rank + kColumns); }
 
-void changed_linear(const Compute& compute, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
+void changed_linear(const Compute& compute, const LinearWeights& layer, const float* x, std::int64_t tokens, Activation activation,
                     const LinearScratch& scratch, float* y) {
-  const Linear used = compute.lora->used_for(layer);
+  const LinearWeights used = compute.lora->used_for(layer);
   const Compute plain{compute.kernels, compute.team};
   linear(plain, used, x, tokens, Activation::kNone, scratch, y);
   for (const Lora* lora = compute.lora; lora; lora = lora->before) {
@@ -105,7 +105,7 @@ void changed_linear(const Compute& compute, const Linear& layer, const float* x,
   });
 }
 
-std::vector<float> lora_row_norms(const LoraChange& change, const Linear& layer) {
+std::vector<float> lora_row_norms(const LoraChange& change, const LinearWeights& layer) {
   const std::vector<float> a = rows_of(change.a);
   std::vector<float> b(static_cast<std::size_t>(change.a.out)), row(static_cast<std::size_t>(change.a.in)), out;
   for (std::int64_t j = 0; j < change.b.out; ++j) {
@@ -115,7 +115,7 @@ std::vector<float> lora_row_norms(const LoraChange& change, const Linear& layer)
   return out;
 }
 
-void merge_lora(const LoraChange& change, const Linear& layer) {
+void merge_lora(const LoraChange& change, const LinearWeights& layer) {
   const std::vector<float> a = rows_of(change.a);
   std::vector<float> b(static_cast<std::size_t>(change.a.out)), row(static_cast<std::size_t>(change.a.in));
   for (std::int64_t j = 0; j < change.b.out; ++j) {

@@ -14,10 +14,10 @@ namespace wattn {
 
 // A layer in the place of another, an addition to some of its outputs, or a vector.
 struct LoraChange {
-  Linear layer;             // known by its weights
-  Linear instead;           // in is 0: none
-  Linear a;                 // [rank, in]; out is 0: none
-  Linear b;                 // [outputs, rank]
+  LinearWeights layer;      // known by its weights
+  LinearWeights instead;    // in is 0: none
+  LinearWeights a;          // [rank, in]; out is 0: none
+  LinearWeights b;          // [outputs, rank]
   float* factor = nullptr;  // [outputs] of DoRA, or null
   float* more = nullptr;    // [outputs] added to y, or null
   std::int64_t first = 0;   // of the outputs, or of the vector
@@ -56,7 +56,7 @@ struct Lora {
   float* scratch = nullptr;                    // of lora_scratch() floats
 
   // The layer that is used instead of this one, or itself.
-  Linear used_for(const Linear& layer) const;
+  LinearWeights used_for(const LinearWeights& layer) const;
 };
 
 // add_table_rows() of all adapters, of an earlier one first. lora: or null.
@@ -66,9 +66,9 @@ void add_lora_rows(const Lora* lora, const void* table, std::span<const std::int
 // B has the factors, which are constants of the derivative (arXiv 2402.09353, section 4.3).
 struct LoraFactors {
   const void* weight = nullptr;  // the layer's
-  Linear a;                      // [rank, in] of all additions, one after the other
-  Linear b;                      // [out, rank] times alpha / r: each addition's rows and columns, zeros elsewhere
-  Linear d_a, d_b;               // the gradients of both, which a backward pass adds to
+  LinearWeights a;               // [rank, in] of all additions, one after the other
+  LinearWeights b;               // [out, rank] times alpha / r: each addition's rows and columns, zeros elsewhere
+  LinearWeights d_a, d_b;        // the gradients of both, which a backward pass adds to
   float* d_outputs = nullptr;    // [out] with DoRA, or null: dy_j (W' x)_j of all tokens is added
 };
 
@@ -76,13 +76,13 @@ struct LoraFactors {
 std::int64_t lora_scratch(std::int64_t rank);
 
 // linear() with the changes of compute.lora.
-void changed_linear(const Compute& compute, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
+void changed_linear(const Compute& compute, const LinearWeights& layer, const float* x, std::int64_t tokens, Activation activation,
                     const LinearScratch& scratch, float* y);
 
 // The norms of rows: [b.out] of W_j + (B A)_j, with the rows of layer from change.first on.
-std::vector<float> lora_row_norms(const LoraChange& change, const Linear& layer);
+std::vector<float> lora_row_norms(const LoraChange& change, const LinearWeights& layer);
 
 // Makes what the change does to outputs a part of the layer's weights, which are rounded to their number format again.
-void merge_lora(const LoraChange& change, const Linear& layer);
+void merge_lora(const LoraChange& change, const LinearWeights& layer);
 
 }  // namespace wattn

@@ -10,8 +10,8 @@ namespace wattn {
 
 // Gates in torch's order: input, forget, cell, output; [4 * hidden, ..] each, with both biases.
 struct Lstm {
-  Linear input;      // over x
-  Linear recurrent;  // over the hidden state before
+  LinearWeights input;      // over x
+  LinearWeights recurrent;  // over the hidden state before
   std::int64_t hidden() const { return recurrent.in; }
 };
 

@@ -64,8 +64,8 @@ Learns experts_learn(const OpCall& call) {
 
 void run_short_convolution_backward(const GradientCall& call) {
   const OpCall& forward = call.forward;
-  const auto* gradient = static_cast<const Linear*>(call.gradient);
-  const float* bias = static_cast<const Linear*>(forward.weight)->bias;
+  const auto* gradient = static_cast<const LinearWeights*>(call.gradient);
+  const float* bias = static_cast<const LinearWeights*>(forward.weight)->bias;
   short_convolution_backward(forward, {.d_out = call.d_out,
                                        .d_x = call.d_x,
                                        .d_filter = gradient,
@@ -73,7 +73,7 @@ void run_short_convolution_backward(const GradientCall& call) {
 }
 
 Learns short_convolution_learns(const OpCall& call) {
-  const float* bias = static_cast<const Linear*>(call.weight)->bias;
+  const float* bias = static_cast<const LinearWeights*>(call.weight)->bias;
   return call.pass.training->bias_gradient(bias) ? Learns::kBias : Learns::kNothing;
 }
 

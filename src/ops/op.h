@@ -16,13 +16,13 @@ namespace wattn {
 
 enum class Op : std::uint8_t {
   kWords,      // embeddings of the tokens; weight: WordTable
-  kAddRows,    // x + a row for each token; variant: IdsOf; weight: Embedding
-  kRelative,   // rows of the relative embeddings for the distances of the batch; weight: Embedding
+  kAddRows,    // x + a row for each token; variant: IdsOf; weight: EmbeddingTable
+  kRelative,   // rows of the relative embeddings for the distances of the batch; weight: EmbeddingTable
   kScale,      // factor * x
   kNorm,       // norm(x), or norm(x + other); variant: NormKind; weight: LayerNorm
   kHeadNorm,   // x with an RMSNorm of its queries (variant 0) or keys (1), in parts as wide as the weight, a LayerNorm
   kRotate,     // x with its queries and keys rotated; weight: Rotary
-  kLinear,     // activation(x W^T + bias); variant: Activation; weight: Linear, of which the first rows may be used
+  kLinear,     // activation(x W^T + bias); variant: Activation; weight: LinearWeights, of which the first rows may be used
   kActivate,   // activation(x); variant: Activation
   kGate,       // activation(x[:, :width]) * x[:, width:]; variant: Activation
   kAdd,        // other + factor * x
@@ -33,7 +33,7 @@ enum class Op : std::uint8_t {
   // Rare: in more_op_rows().
   kWindows,           // rows of x around each token, side by side, zeros outside of its sequence; factor: how many
   kExperts,           // the sum of the outputs of the experts that suit a token best; variant: Activation; weight: Experts
-  kShortConvolution,  // of the columns B, C and x (ops/short_convolution.h); weight: Linear in f32, [width, kernel]
+  kShortConvolution,  // of the columns B, C and x (ops/short_convolution.h); weight: LinearWeights in f32, [width, kernel]
   kTokenDropout,      // ESM's: 0 for the token `factor`; the others times 0.88 over the share of its sequence that they are
 };
 constexpr int kCommonOps = static_cast<int>(Op::kWindows);

@@ -33,7 +33,7 @@ struct Training {
     return dropout_at(dropout.at(place), seed, step, first + static_cast<std::uint64_t>(place));
   }
   // Null: the matrix learns no additions.
-  const LoraFactors* lora_of(const Linear& layer) const;
+  const LoraFactors* lora_of(const LinearWeights& layer) const;
   float* bias_gradient(const float* bias) const;
 };
 

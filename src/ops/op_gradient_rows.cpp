@@ -13,7 +13,7 @@
 
 namespace wattn {
 
-const LoraFactors* Training::lora_of(const Linear& layer) const {
+const LoraFactors* Training::lora_of(const LinearWeights& layer) const {
   const auto found = std::ranges::find(lora, static_cast<const void*>(layer.weight), &LoraFactors::weight);
   return found == lora.end() ? nullptr : &*found;
 }
@@ -62,7 +62,7 @@ Dropout lora_dropout(const OpCall& call) {
                     static_cast<std::uint64_t>(call.layer * std::ssize(kLoraPlaces) + place));
 }
 
-const LoraFactors* lora_of(const OpCall& call) { return call.pass.training->lora_of(weight_of<Linear>(call)); }
+const LoraFactors* lora_of(const OpCall& call) { return call.pass.training->lora_of(weight_of<LinearWeights>(call)); }
 
 struct LoraMemory {
   float *inner, *d_inner;  // [rows, rank]
@@ -119,7 +119,7 @@ float* take_linear(const OpCall& call, std::int64_t in, std::int64_t out) {
 // What DoRA's magnitudes learn from.
 void add_output_gradients(const GradientCall& call, const LoraFactors& lora, float* outputs) {
   const OpCall& forward = call.forward;
-  Linear layer = weight_of<Linear>(forward);
+  LinearWeights layer = weight_of<LinearWeights>(forward);
   layer.bias = nullptr;
   layer.out = forward.width;
   linear(*forward.pass.compute, layer, forward.x, forward.rows, Activation::kNone, {}, outputs);
@@ -157,7 +157,7 @@ void lora_backward(const GradientCall& call, const LoraFactors& lora, const Lora
 void run_linear_backward(const GradientCall& call) {
   const OpCall& forward = call.forward;
   const Training& training = *forward.pass.training;
-  const auto& layer = weight_of<Linear>(forward);
+  const auto& layer = weight_of<LinearWeights>(forward);
   const LoraFactors* lora = lora_of(forward);
   const LoraMemory memory = lora ? take_lora(forward, *lora) : LoraMemory{};
   const bool drops = lora && call.d_x && training.dropout.lora > 0;
@@ -171,7 +171,7 @@ void run_linear_backward(const GradientCall& call) {
                    .dy = call.d_out,
                    .dx = call.d_x,
                    .d_bias = call.gradient ? nullptr : training.bias_gradient(layer.bias),
-                   .d_layer = gradient_of<Linear>(call)},
+                   .d_layer = gradient_of<LinearWeights>(call)},
                   take_linear(forward, layer.in, layer.out));
   if (!drops) return;
   const Dropout dropout = lora_dropout(forward);
@@ -181,7 +181,7 @@ void run_linear_backward(const GradientCall& call) {
 }
 
 void linear_backward_memory(const GradientCall& call) {
-  const auto& layer = weight_of<Linear>(call.forward);
+  const auto& layer = weight_of<LinearWeights>(call.forward);
   if (const LoraFactors* lora = lora_of(call.forward)) {
     take_lora(call.forward, *lora);
     take_linear(call.forward, lora->b.in, lora->b.out);
@@ -226,14 +226,14 @@ void add_rows_backward(const GradientCall& call) {
   if (call.d_x && call.d_x != call.d_out) std::copy_n(call.d_out, call.forward.rows * call.forward.width, call.d_x);
   if (!call.gradient) return;
   embedding_backward(ids_of(call.forward), call.d_out, call.forward.width,
-                     static_cast<float*>(gradient_of<Embedding>(call)->table));
+                     static_cast<float*>(gradient_of<EmbeddingTable>(call)->table));
 }
 
 void relative_backward(const GradientCall& call) {
   if (!call.gradient) return;
   std::vector<std::int32_t> ids(static_cast<std::size_t>(call.forward.rows));
   std::iota(ids.begin(), ids.end(), static_cast<std::int32_t>(call.forward.pass.relative.first));
-  embedding_backward(ids, call.d_out, call.forward.width, static_cast<float*>(gradient_of<Embedding>(call)->table));
+  embedding_backward(ids, call.d_out, call.forward.width, static_cast<float*>(gradient_of<EmbeddingTable>(call)->table));
 }
 
 // Norms.
@@ -359,7 +359,7 @@ void store_backward(const GradientCall&) {}
 
 Learns linear_learns(const OpCall& call) {
   if (lora_of(call)) return Learns::kWhole;
-  return call.pass.training->bias_gradient(weight_of<Linear>(call).bias) ? Learns::kBias : Learns::kNothing;
+  return call.pass.training->bias_gradient(weight_of<LinearWeights>(call).bias) ? Learns::kBias : Learns::kNothing;
 }
 
 Learns norm_learns(const OpCall& call) {

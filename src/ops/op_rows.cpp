@@ -31,7 +31,7 @@ void words(const OpCall& call) {
 }
 
 void add_rows(const OpCall& call) {
-  const auto& table = weight_of<Embedding>(call);
+  const auto& table = weight_of<EmbeddingTable>(call);
   const Batch& batch = *call.pass.batch;
   float* out = over(call.x, call);
   switch (static_cast<IdsOf>(call.variant)) {
@@ -53,7 +53,7 @@ void relative_rows(const OpCall& call) {
   std::fill_n(call.out, call.rows * call.width, 0.0f);
   for (std::int64_t i = 0; i < call.rows; ++i) {
     const auto row = static_cast<std::int32_t>(call.pass.relative.first + i);
-    add_embedding_rows(weight_of<Embedding>(call), {&row, 1}, call.out + i * call.width);
+    add_embedding_rows(weight_of<EmbeddingTable>(call), {&row, 1}, call.out + i * call.width);
   }
 }
 
@@ -87,12 +87,12 @@ void rotate(const OpCall& call) {
 }
 
 LinearScratch take_linear(const OpCall& call) {
-  const auto& layer = weight_of<Linear>(call);
+  const auto& layer = weight_of<LinearWeights>(call);
   return take_linear_scratch(*call.scratch, layer.type, call.rows, layer.in, call.pass.sizes.threads);
 }
 
 void run_linear(const OpCall& call) {
-  Linear layer = weight_of<Linear>(call);
+  LinearWeights layer = weight_of<LinearWeights>(call);
   layer.out = call.width;
   linear(*call.pass.compute, layer, call.x, call.rows, static_cast<Activation>(call.variant), take_linear(call), call.out);
 }

@@ -17,7 +17,7 @@ struct Panel {
 class Channels {
  public:
   explicit Channels(const OpCall& call)
-      : call_(call), filter_(*static_cast<const Linear*>(call.weight)), width_(call.width), kernel_(filter_.in) {}
+      : call_(call), filter_(*static_cast<const LinearWeights*>(call.weight)), width_(call.width), kernel_(filter_.in) {}
 
   // visit(panel), the panels divided among threads.
   template <class Visit>
@@ -32,7 +32,7 @@ class Channels {
 
   std::int64_t width() const { return width_; }
   std::int64_t kernel() const { return kernel_; }
-  const Linear& filter() const { return filter_; }
+  const LinearWeights& filter() const { return filter_; }
   const float* b(std::int64_t token) const { return call_.x + token * 3 * width_; }
   const float* c(std::int64_t token) const { return b(token) + width_; }
   const float* x(std::int64_t token) const { return b(token) + 2 * width_; }
@@ -50,7 +50,7 @@ class Channels {
 
  private:
   const OpCall& call_;
-  const Linear& filter_;
+  const LinearWeights& filter_;
   std::int64_t width_, kernel_;
 };
 

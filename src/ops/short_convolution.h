@@ -13,10 +13,10 @@ void short_convolution(const OpCall& call);
 
 // Where the gradients go; null: not wanted.
 struct ShortConvolutionGradient {
-  const float* d_out = nullptr;      // [rows, width]
-  float* d_x = nullptr;              // [rows, 3 * width], written
-  const Linear* d_filter = nullptr;  // added to
-  float* d_bias = nullptr;           // [width], likewise
+  const float* d_out = nullptr;             // [rows, width]
+  float* d_x = nullptr;                     // [rows, 3 * width], written
+  const LinearWeights* d_filter = nullptr;  // added to
+  float* d_bias = nullptr;                  // [width], likewise
 };
 void short_convolution_backward(const OpCall& call, const ShortConvolutionGradient& gradient);
 

@@ -9,26 +9,27 @@
 namespace wattn {
 namespace {
 
-// The tensors of slots, read from weights. The slots write into `places`, memory laid out as weights are, which gets numbers that
-// say which element of which tensor each weight is: so a layout is known to the slots alone (rows that are joined, transposed or
-// permuted).
-std::vector<NamedTensor> read_slots(const std::vector<WeightSlot>& slots, std::span<float> places, std::span<const float> weights) {
+// The tensors of targets, read from weights. The targets write into `places`, memory laid out as weights are, which gets numbers
+// that say which element of which tensor each weight is: so a layout is known to the targets alone (rows that are joined,
+// transposed or permuted).
+std::vector<NamedTensor> read_slots(const std::vector<WeightTarget>& targets, std::span<float> places,
+                                    std::span<const float> weights) {
   std::fill(places.begin(), places.end(), 0.0f);  // computed tables are not saved
   std::vector<NamedTensor> out;
   std::vector<std::uint32_t> first;  // the number of each tensor's first element, from 1
   std::vector<float> offsets;
   std::uint32_t next = 1;
-  for (const WeightSlot& slot : slots) {
-    if (!slot.write_row) continue;
-    const std::int64_t width = slot.shape.back(), rows = slot.shape.size() > 1 ? slot.shape.front() : 1;
+  for (const WeightTarget& target : targets) {
+    if (!target.write_row) continue;
+    const std::int64_t width = target.shape.back(), rows = target.shape.size() > 1 ? target.shape.front() : 1;
     std::vector<float> row(static_cast<std::size_t>(width));
     first.push_back(next);
-    offsets.push_back(slot.offset);
+    offsets.push_back(target.offset);
     for (std::int64_t i = 0; i < rows; ++i) {
       for (float& number : row) number = std::bit_cast<float>(next++);
-      slot.write_row(i, row.data());
+      target.write_row(i, row.data());
     }
-    out.push_back({slot.name, slot.shape, std::vector<float>(static_cast<std::size_t>(rows * width))});
+    out.push_back({target.name, target.shape, std::vector<float>(static_cast<std::size_t>(rows * width))});
   }
   first.push_back(next);
   std::size_t tensor = 0;
@@ -50,7 +51,7 @@ std::vector<NamedTensor> head_tensors(const Model& model) {
   const auto places = Head::with_layers(head.layers(), head.shape(), model.kernels());
   if (!places.ok()) return {};  // it is small
   const std::string words = model.arch().names.word_embeddings;
-  return read_slots(places.value().weight_slots(words), places.value().weights_f32(), head.weights_f32());
+  return read_slots(places.value().weight_targets(words), places.value().weights_f32(), head.weights_f32());
 }
 
 Result<std::vector<NamedTensor>> checkpoint(const Model& model) {
@@ -65,7 +66,7 @@ Result<std::vector<NamedTensor>> checkpoint(const Model& model) {
     const auto places = Transformer::with_config(stack->config(), stack->positions(), stack->kernels(), WeightType::kF32);
     if (!places.ok()) return places.error();
     for (NamedTensor& tensor :
-         read_slots(places.value().weight_slots(*names, false), places.value().weights_f32(), stack->weights_f32())) {
+         read_slots(places.value().weight_targets(*names, false), places.value().weights_f32(), stack->weights_f32())) {
       const auto is_it = [&](const NamedTensor& other) { return other.name == tensor.name; };
       if (std::none_of(out.begin(), out.end(), is_it)) out.push_back(std::move(tensor));  // both stacks have the words
     }
@@ -86,10 +87,10 @@ Result<std::vector<NamedTensor>> checkpoint(const Model& model) {
   if (!model.head()) return out;
   for (NamedTensor& tensor : head_tensors(model)) out.push_back(std::move(tensor));
   // Checkpoints with a head name the stack below it; the pooler is a part of that.
-  const auto head = model.head()->weight_slots(arch.names.word_embeddings);
+  const auto head = model.head()->weight_targets(arch.names.word_embeddings);
   const auto is_base = [&](const NamedTensor& tensor) {
     return is_pooler(tensor.name) ||
-           std::none_of(head.begin(), head.end(), [&](const WeightSlot& slot) { return slot.name == tensor.name; });
+           std::none_of(head.begin(), head.end(), [&](const WeightTarget& target) { return target.name == tensor.name; });
   };
   for (NamedTensor& tensor : out) {
     if (is_base(tensor)) tensor.name.insert(0, arch.base_prefix);

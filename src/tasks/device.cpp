@@ -29,7 +29,7 @@ Error no_form(const char* what, WeightType type) {
 }
 
 // Four neighbours along k side by side, and the sums of groups, whatever the kernels want.
-void place_q8(const Linear& layer, DeviceWeight& out) {
+void place_q8(const LinearWeights& layer, DeviceWeight& out) {
   const std::int64_t panels = (layer.out + kPanel - 1) / kPanel, groups = (layer.in + kGroup - 1) / kGroup;
   const std::int64_t bytes = panels * kPanel * groups * kGroup;
   const auto* from = static_cast<const std::int8_t*>(layer.weight);
@@ -56,7 +56,7 @@ void place_q8(const Linear& layer, DeviceWeight& out) {
   out.parts.push_back({"sum", out.sums.data(), bytes / kGroup * static_cast<std::int64_t>(sizeof(std::int32_t))});
 }
 
-Result<void> add_linear(const Linear& layer, DeviceWeight& out) {
+Result<void> add_linear(const LinearWeights& layer, DeviceWeight& out) {
   const std::int64_t panels = (layer.out + kPanel - 1) / kPanel;
   out.type = layer.type;
   add(out.shape, {layer.out, layer.in});
@@ -72,7 +72,7 @@ Result<void> add_linear(const Linear& layer, DeviceWeight& out) {
   return {};
 }
 
-void add_table(const Embedding& table, DeviceWeight& out) {
+void add_table(const EmbeddingTable& table, DeviceWeight& out) {
   const std::int64_t size = table.rows * table.hidden;
   add(out.shape, {table.rows, table.hidden});
   if (table.type == WeightType::kQ8) {
@@ -139,13 +139,13 @@ Result<DeviceWeight> device_weight(const Model& model, std::int64_t step, std::i
   Result<void> added;
   switch (reader.op) {
     case Op::kLinear:
-      added = add_linear(*static_cast<const Linear*>(at), out);
+      added = add_linear(*static_cast<const LinearWeights*>(at), out);
       break;
     case Op::kWords:
       added = add_words(*static_cast<const WordTable*>(at), out);
       break;
     case Op::kAddRows:
-      add_table(*static_cast<const Embedding*>(at), out);
+      add_table(*static_cast<const EmbeddingTable*>(at), out);
       break;
     case Op::kNorm:
     case Op::kHeadNorm: {

@@ -21,22 +21,22 @@ std::int64_t attention_work(const Transformer& transformer, std::int64_t layer, 
   return work;
 }
 
-// The rows of one stack, from its weight slots, which are in the order of computation except for the head's.
+// The rows of one stack, from its weight targets, which are in the order of computation except for the head's.
 class StackRows {
  public:
   StackRows(const Transformer& transformer, const TransformerNames& names, std::int64_t seq, std::vector<SummaryRow>& rows)
       : transformer_(transformer), config_(transformer.config()), names_(names), seq_(seq), rows_(rows) {
     const std::string pooler = names.pooler && !transformer.has_pooler() ? names.pooler : "";
-    for (const WeightSlot& slot : transformer.weight_slots(names, false)) {
-      if (!slot.twin.empty()) continue;
-      const std::size_t dot = slot.name.rfind('.');
-      const std::string name = slot.name.substr(0, dot);
+    for (const WeightTarget& target : transformer.weight_targets(names, false)) {
+      if (!target.twin.empty()) continue;
+      const std::size_t dot = target.name.rfind('.');
+      const std::string name = target.name.substr(0, dot);
       if (!pooler.empty() && name == pooler) continue;
-      const std::int64_t size = slot.below > 0 ? 0 : num_elements(slot.shape).value_or(0);  // indices are no parameters
-      if (config_.lm_head && (is(name, {names.lm_head}) || is(slot.name, {names.lm_head_bias}))) {
+      const std::int64_t size = target.below > 0 ? 0 : num_elements(target.shape).value_or(0);  // indices are no parameters
+      if (config_.lm_head && (is(name, {names.lm_head}) || is(target.name, {names.lm_head_bias}))) {
         head_parameters_ += size;
-      } else if (slot.name.substr(dot) == ".weight") {
-        add_weight(name, slot.shape, size);
+      } else if (target.name.substr(dot) == ".weight") {
+        add_weight(name, target.shape, size);
       } else {
         rows_.back().parameters += size;
       }

@@ -203,7 +203,7 @@ class Trainer {
   std::vector<LoraTarget> lora_targets() const;
   Result<void> prepare_lora();
   void prepare_biases();
-  void add_bias(const Linear& layer, std::int64_t first, std::int64_t count);
+  void add_bias(const LinearWeights& layer, std::int64_t first, std::int64_t count);
   void add_bias(float* bias, std::int64_t size, std::int64_t first, std::int64_t count);
   Result<void> take_word_moments(const float* from);
   void update_words(const AdamStep& adam, std::span<float> table);
@@ -214,7 +214,8 @@ class Trainer {
   void prepare_embeddings(std::size_t stack);
   // Adds weights of a plan, with their gradients, to parameters_.
   void add_weights(const Transformer& stack, std::span<const Weight> values, std::span<const Weight> gradients);
-  void add_linear(const Linear& value, const Linear& gradient, std::int64_t first_unbiased = 0, std::int64_t unbiased = 0);
+  void add_linear(const LinearWeights& value, const LinearWeights& gradient, std::int64_t first_unbiased = 0,
+                  std::int64_t unbiased = 0);
   void add_experts(const Experts& value, const Experts& gradient);
   void add_norm(const LayerNorm& value, const LayerNorm& gradient, bool has_bias);
   void add_vector(float* value, float* gradient, std::int64_t first, std::int64_t size);

@@ -21,7 +21,7 @@ void unit_backward(const Kernels& kernels, const float* x, std::int64_t count, s
 }
 
 // dx += dy R.
-void residual_backward(const Compute& compute, const Linear& layer, std::int64_t count, const std::vector<float>& dy,
+void residual_backward(const Compute& compute, const LinearWeights& layer, std::int64_t count, const std::vector<float>& dy,
                        std::vector<float>& dx) {
   std::vector<float> through(dx.size());
   std::vector<float> scratch(static_cast<std::size_t>(linear_backward_scratch(layer.in, layer.out, count, compute.team.threads())));

@@ -31,7 +31,9 @@ bool is_linear(Hold hold) { return hold == Hold::kMatrix || hold == Hold::kSensi
 
 bool has_norm_biases(const TransformerConfig& config) { return config.norm == NormKind::kLayer && config.biases.norms; }
 
-std::span<float> all_of(const Embedding& table) { return {static_cast<float*>(table.table), size_of(table.rows * table.hidden)}; }
+std::span<float> all_of(const EmbeddingTable& table) {
+  return {static_cast<float*>(table.table), size_of(table.rows * table.hidden)};
+}
 
 }  // namespace
 
@@ -63,7 +65,7 @@ Result<void> Trainer::prepare_head() {
     if (!head.ok()) return head.error();
     init_head(head.value(), options_.seed);
     if (is_pooler(layers.value()) && transformer.has_pooler()) {
-      const Linear &from = transformer.pooler_layer(), &to = head.value().dense();
+      const LinearWeights &from = transformer.pooler_layer(), &to = head.value().dense();
       std::copy_n(weights_f32(from).data(), weights_f32(from).size(), weights_f32(to).data());
       std::copy_n(from.bias, from.out, to.bias);
     }
@@ -78,7 +80,7 @@ Result<void> Trainer::prepare_head() {
   const auto add = [&](std::span<float> value, std::span<float> gradient, bool decays) {
     parameters_.push_back({value, gradient, decays});
   };
-  const auto add_linear = [&](const Linear& value, const Linear& gradient) {
+  const auto add_linear = [&](const LinearWeights& value, const LinearWeights& gradient) {
     parameters_.push_back({weights_f32(value), weights_f32(gradient), true, value.in * value.out});
     if (value.bias) add({value.bias, size_of(value.out)}, {gradient.bias, size_of(value.out)}, false);
   };
@@ -105,15 +107,15 @@ std::vector<Trainer::LoraTarget> Trainer::lora_targets() const {
   constexpr std::string_view kWeight = ".weight";
   std::vector<LoraTarget> out;
   for (const Stack& stack : stacks_) {
-    for (const WeightSlot& slot : stack.model->weight_slots(*stack.names, false)) {
-      const auto* layer = static_cast<const Linear*>(slot.layer);
-      const std::int64_t own = slot.values || !slot.name.ends_with(kWeight) ? -1 : stack.model->own_layer_of(layer);
+    for (const WeightTarget& weight : stack.model->weight_targets(*stack.names, false)) {
+      const auto* layer = static_cast<const LinearWeights*>(weight.layer);
+      const std::int64_t own = weight.values || !weight.name.ends_with(kWeight) ? -1 : stack.model->own_layer_of(layer);
       if (own < 0) continue;
       const TransformerLayer& of = stack.model->own_layer(own);
       if (layer == &of.relative_qk || layer == &of.convolution_filter) continue;
-      const std::int64_t rows = slot.shape[slot.transposed ? 1 : 0], first = rows == layer->out ? 0 : slot.first;
-      const auto place = [=](std::int64_t row) { return slot.place(row) - first; };
-      out.push_back({slot.name.substr(0, slot.name.size() - kWeight.size()), {*layer, first, rows}, own == 0, place});
+      const std::int64_t rows = weight.shape[weight.transposed ? 1 : 0], first = rows == layer->out ? 0 : weight.first;
+      const auto place = [=](std::int64_t row) { return weight.place(row) - first; };
+      out.push_back({weight.name.substr(0, weight.name.size() - kWeight.size()), {*layer, first, rows}, own == 0, place});
     }
   }
   return out;
@@ -195,7 +197,7 @@ void Trainer::add_bias(float* bias, std::int64_t size, std::int64_t first, std::
   parameters_.push_back({{bias + first, size_of(count)}, {found->gradient + first, size_of(count)}, false});
 }
 
-void Trainer::add_bias(const Linear& layer, std::int64_t first, std::int64_t count) {
+void Trainer::add_bias(const LinearWeights& layer, std::int64_t first, std::int64_t count) {
   if (layer.bias) add_bias(layer.bias, layer.out, first, count);
 }
 
@@ -212,7 +214,7 @@ void Trainer::prepare_biases() {
     for (std::int64_t i = 0; i < config.own_layers(); ++i) {
       for (const Weight& weight : stack.model->own_weights(i)) {
         if (is_linear(weight.hold)) {
-          const auto& linear = *static_cast<const Linear*>(weight.at);
+          const auto& linear = *static_cast<const LinearWeights*>(weight.at);
           add_bias(linear, 0, linear.out);
         } else if (weight.hold == Hold::kExperts) {
           add_bias((*static_cast<const std::shared_ptr<Experts>*>(weight.at))->bias, config.hidden_size, 0, config.hidden_size);
@@ -272,14 +274,14 @@ void Trainer::prepare_embeddings(std::size_t i) {
   const Transformer::Ends &value = stack.model->ends(), &gradient = stack.gradients->ends();
   if (i + 1 == stacks_.size()) {
     if (trains_word_table()) {
-      const Embedding& words = value.words;
+      const EmbeddingTable& words = value.words;
       word_gradients_ = RowTable(words.rows, words.hidden);
       word_moments_ = RowTable(words.rows, 2 * words.hidden);
       parameters_.push_back({all_of(words), {}});
     }
     // BART's final_logits_bias is a constant.
     const char* bias = stack.names->lm_head_bias;
-    Linear head = value.lm_head;
+    LinearWeights head = value.lm_head;
     if (!stack.model->config().lm_head_bias || (bias && !std::string_view(bias).ends_with(".bias"))) head.bias = nullptr;
     add_linear(head, gradient.lm_head);
   }
@@ -290,7 +292,8 @@ void Trainer::add_vector(float* value, float* gradient, std::int64_t first, std:
   if (size > 0) parameters_.push_back({{value + first, size_of(size)}, {gradient + first, size_of(size)}, false});
 }
 
-void Trainer::add_linear(const Linear& value, const Linear& gradient, std::int64_t first_unbiased, std::int64_t unbiased) {
+void Trainer::add_linear(const LinearWeights& value, const LinearWeights& gradient, std::int64_t first_unbiased,
+                         std::int64_t unbiased) {
   if (value.out == 0) return;
   parameters_.push_back({weights_f32(value), weights_f32(gradient), true, value.in * value.out});
   if (!value.bias) return;
@@ -324,7 +327,7 @@ void Trainer::add_weights(const Transformer& stack, std::span<const Weight> valu
       case Hold::kMatrix:
       case Hold::kSensitive:
       case Hold::kFilter:
-        both(std::type_identity<Linear>(), [&](const Linear& value, const Linear& gradient) {
+        both(std::type_identity<LinearWeights>(), [&](const LinearWeights& value, const LinearWeights& gradient) {
           add_linear(value, gradient, weight.first_unbiased, weight.unbiased);
         });
         break;
@@ -333,8 +336,9 @@ void Trainer::add_weights(const Transformer& stack, std::span<const Weight> valu
              [&](const LayerNorm& value, const LayerNorm& gradient) { add_norm(value, gradient, weight.bias); });
         break;
       case Hold::kFineTable:
-        both(std::type_identity<Embedding>(),
-             [&](const Embedding& value, const Embedding& gradient) { parameters_.push_back({all_of(value), all_of(gradient)}); });
+        both(std::type_identity<EmbeddingTable>(), [&](const EmbeddingTable& value, const EmbeddingTable& gradient) {
+          parameters_.push_back({all_of(value), all_of(gradient)});
+        });
         break;
       case Hold::kExperts:
         both(std::type_identity<std::shared_ptr<Experts>>(),
@@ -405,18 +409,19 @@ void Trainer::spread_weights() {
 // PEFT's name of a module that has matrices of LoRA is that of its base layer.
 void Trainer::add_bias_tensors(std::vector<NamedTensor>& out) const {
   for (const Stack& stack : stacks_) {
-    for (const WeightSlot& slot : stack.model->weight_slots(*stack.names, false)) {
-      const bool trained = slot.values && slot.name.ends_with(".bias") &&
-                           std::ranges::find(biases_, static_cast<const float*>(slot.values), &BiasGradient::bias) != biases_.end();
+    for (const WeightTarget& weight : stack.model->weight_targets(*stack.names, false)) {
+      const bool trained =
+          weight.values && weight.name.ends_with(".bias") &&
+          std::ranges::find(biases_, static_cast<const float*>(weight.values), &BiasGradient::bias) != biases_.end();
       if (!trained) continue;
-      std::string module = slot.name.substr(0, slot.name.rfind('.'));
+      std::string module = weight.name.substr(0, weight.name.rfind('.'));
       const bool is_target = std::ranges::find(targets_, module, &LoraTarget::module) != targets_.end();
       if (options_.bias == LoraBias::kLoraOnly && !is_target) continue;
       std::vector<float> values;
-      values.reserve(size_of(slot.shape[0]));
-      for (std::int64_t i = 0; i < slot.shape[0]; ++i) values.push_back(slot.values[slot.place(i)]);
+      values.reserve(size_of(weight.shape[0]));
+      for (std::int64_t i = 0; i < weight.shape[0]; ++i) values.push_back(weight.values[weight.place(i)]);
       module.insert(0, kPeftPrefix + module_prefix()).append(is_target ? ".base_layer.bias" : ".bias");
-      out.push_back({std::move(module), slot.shape, std::move(values)});
+      out.push_back({std::move(module), weight.shape, std::move(values)});
     }
   }
 }

@@ -11,7 +11,7 @@ import { takeOptions, takeTopK, toSeamOptions, type Task, type TaskEngine, type 
 
 const kRules: Rules = { top_k: 'any', topk: 'any', targets: 'any' };
 
-interface Options extends TextOptions {
+interface FillMaskCall extends TextOptions {
   top_k: number;
   targets?: string[];
 }
@@ -61,7 +61,7 @@ function targetIds(engine: TaskEngine, targets: readonly string[]): number[] {
 function fillingsOf(
   window: Window,
   vocabulary: Vocabulary,
-  options: Options,
+  options: FillMaskCall,
   targets: readonly number[] | undefined,
 ): MaskFilling[][] {
   const masks = [...window.ids.keys()].filter((i) => window.ids[i] === vocabulary.mask_id);
@@ -85,7 +85,7 @@ function fillingsOf(
   });
 }
 
-export const fillMask: Task<string, Options, Result> = {
+export const fillMask: Task<string, FillMaskCall, Result> = {
   head: 'masked_lm',
 
   prepare([texts, given]) {

@@ -26,7 +26,7 @@ const kRules: Rules = {
   false_token: 'string',
 };
 
-interface Options extends TextOptions, Pick<TextRankingOptions, 'function_to_apply' | 'true_token' | 'false_token'> {
+interface RankingCall extends TextOptions, Pick<TextRankingOptions, 'function_to_apply' | 'true_token' | 'false_token'> {
   /** Two rendered texts whose common end is what the chat template has after the documents. Absent: texts are pairs. */
   ends?: [string, string] | undefined;
   isChat?: boolean;
@@ -37,7 +37,7 @@ interface Result extends Facts {
 }
 
 /** The ids of a decoder's tokens whose logits make the score. */
-function labelIds(engine: TaskEngine, { decoder }: Ranker, options: Options): Int32Array | undefined {
+function labelIds(engine: TaskEngine, { decoder }: Ranker, options: RankingCall): Int32Array | undefined {
   const { true_token, false_token } = options;
   if (!decoder) {
     if (true_token === undefined && false_token === undefined) return undefined;
@@ -70,7 +70,7 @@ function commonEnd(engine: TaskEngine, ends: readonly [string, string]): Int32Ar
   return count < most ? a.slice(a.length - count) : new Int32Array();
 }
 
-function seamOptions(engine: TaskEngine, ranker: Ranker, options: Options): SeamPredictOptions {
+function seamOptions(engine: TaskEngine, ranker: Ranker, options: RankingCall): SeamPredictOptions {
   const ids = labelIds(engine, ranker, options);
   const { ends, isChat } = options;
   const tail = ends && commonEnd(engine, ends);
@@ -85,7 +85,7 @@ function seamOptions(engine: TaskEngine, ranker: Ranker, options: Options): Seam
   });
 }
 
-export const textRanking: Task<Input, Options, Result> = {
+export const textRanking: Task<Input, RankingCall, Result> = {
   head: 'ranking',
 
   // What the files ask for and wattn does not do is refused at once.

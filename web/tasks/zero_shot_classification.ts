@@ -13,7 +13,7 @@ const kInstead = 'a sentence encoder compares texts with the names of labels: fe
 
 const kRules: Rules = { hypothesis_template: 'string', multi_label: 'boolean' };
 
-interface Options extends TextOptions {
+interface ZeroShotCall extends TextOptions {
   candidate_labels: string[];
   hypothesis_template: string;
   multi_label: boolean;
@@ -40,7 +40,7 @@ function scoresOf(windows: readonly Window[], entailment: number, each: boolean)
   });
 }
 
-export const zeroShotClassification: Task<string, Options, ZeroShotResult> = {
+export const zeroShotClassification: Task<string, ZeroShotCall, ZeroShotResult> = {
   head: 'sequence',
   instead: kInstead,
 

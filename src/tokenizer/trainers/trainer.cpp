@@ -12,9 +12,9 @@ constexpr std::int64_t kMaxTokens = 1 << 24;
 constexpr std::int64_t kLongestPiece = 256;  // characters; limits the time and memory for the seeds
 
 // The options of a trainer. Errors are InputErrors, because the options come from the caller. The first one is kept.
-class Options {
+class TrainerFields {
  public:
-  explicit Options(JsonRef json) : json_(json) {}
+  explicit TrainerFields(JsonRef json) : json_(json) {}
 
   const Error& error() const { return error_; }
   void fail(std::string_view key, const std::string& expected) {
@@ -69,7 +69,7 @@ class Options {
   Error error_;
 };
 
-void read_alphabet(Options& in, TrainerOptions& out) {
+void read_alphabet(TrainerFields& in, TrainerOptions& out) {
   in.texts("initial_alphabet", out.initial_alphabet);
   for (const std::string& c : out.initial_alphabet) {
     std::size_t end = 0;
@@ -78,7 +78,7 @@ void read_alphabet(Options& in, TrainerOptions& out) {
   }
 }
 
-void read_merging(Options& in, TrainerOptions& out) {
+void read_merging(TrainerFields& in, TrainerOptions& out) {
   out.limit_alphabet = in.number("limit_alphabet", 0, kMaxTokens);
   read_alphabet(in, out);
   in.text("continuing_subword_prefix", out.continuing_subword_prefix);
@@ -86,7 +86,7 @@ void read_merging(Options& in, TrainerOptions& out) {
   out.max_token_length = in.number("max_token_length", 1, INT32_MAX).value_or(out.max_token_length);
 }
 
-void read_unigram(Options& in, TrainerOptions& out) {
+void read_unigram(TrainerFields& in, TrainerOptions& out) {
   read_alphabet(in, out);
   out.n_sub_iterations = in.number("n_sub_iterations", 1, 100).value_or(out.n_sub_iterations);
   out.max_piece_length = in.number("max_piece_length", 1, kLongestPiece).value_or(out.max_piece_length);
@@ -105,7 +105,7 @@ void WordCounts::add(std::u32string_view word) {
 }
 
 Result<std::unique_ptr<VocabularyTrainer>> read_trainer(JsonRef json, TrainerOptions& options) {
-  Options in(json);
+  TrainerFields in(json);
   const std::string_view type = json["type"].is_string() ? json["type"].as_string().value() : std::string_view();
   const bool unigram = type == "Unigram", wordpiece = type == "WordPiece", characters = type == "Char";
   if (unigram) options.vocab_size = 8000;

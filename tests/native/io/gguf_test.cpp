@@ -30,16 +30,16 @@ struct Loaded {
 
 Loaded load_types(const std::string& bytes, std::size_t chunk, std::uint64_t file_bytes) {
   Loaded out;
-  std::vector<WeightSlot> slots;
+  std::vector<WeightTarget> targets;
   for (std::size_t type = 0; type < std::size(kTypes); ++type) {
     float* to = out.values.data() + static_cast<std::int64_t>(type) * kRows * kColumns;
-    slots.push_back({.name = std::string(kTypes[type]) + ".weight",
-                     .shape = {kRows, kColumns},
-                     .write_row = [to](std::int64_t row, const float* values) {
-                       std::memcpy(to + row * kColumns, values, kColumns * sizeof(float));
-                     }});
+    targets.push_back({.name = std::string(kTypes[type]) + ".weight",
+                       .shape = {kRows, kColumns},
+                       .write_row = [to](std::int64_t row, const float* values) {
+                         std::memcpy(to + row * kColumns, values, kColumns * sizeof(float));
+                       }});
   }
-  WeightLoader loader(std::move(slots), {}, [](std::string_view name) { return std::string(name); });
+  WeightLoader loader(std::move(targets), {}, [](std::string_view name) { return std::string(name); });
   out.result = loader.begin_file("types.gguf", file_bytes);
   for (std::size_t at = 0; at < bytes.size() && out.result.ok(); at += chunk) {
     out.result = loader.push(std::string_view(bytes).substr(at, chunk));

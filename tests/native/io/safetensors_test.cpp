@@ -38,13 +38,13 @@ struct Loaded {
   std::map<std::string, std::vector<float>> tensors;
 
   Result<void> load(const std::string& file, std::size_t chunk, std::vector<std::string> ignored = {}) {
-    const auto slot = [&](const char* name, Shape shape, bool required = true) {
-      return WeightSlot{name, std::move(shape), required, [this, name](std::int64_t, const float* row) {
-                          auto& values = tensors[name];
-                          values.insert(values.end(), row, row + (name[0] == 'a' ? 3 : 2));
-                        }};
+    const auto target = [&](const char* name, Shape shape, bool required = true) {
+      return WeightTarget{name, std::move(shape), required, [this, name](std::int64_t, const float* row) {
+                            auto& values = tensors[name];
+                            values.insert(values.end(), row, row + (name[0] == 'a' ? 3 : 2));
+                          }};
     };
-    WeightLoader loader({slot("a", {2, 3}), slot("b", {2})}, std::move(ignored),
+    WeightLoader loader({target("a", {2, 3}), target("b", {2})}, std::move(ignored),
                         [](std::string_view name) { return std::string(name); });
     if (auto begun = loader.begin_file("model.safetensors", file.size()); !begun.ok()) return begun;
     for (std::size_t at = 0; at < file.size(); at += chunk) {
@@ -87,9 +87,9 @@ TEST(Safetensors, WidensDoublesAndRefusesWholeNumbers) {
 
 TEST(Safetensors, EveryTensorComesOnceAndWhole) {
   const auto loader = [] {
-    std::vector<WeightSlot> slots{{"a", {2, 3}, true, [](std::int64_t, const float*) {}},
-                                  {"b", {2}, true, [](std::int64_t, const float*) {}}};
-    return WeightLoader(std::move(slots), {}, [](std::string_view name) { return std::string(name); });
+    std::vector<WeightTarget> targets{{"a", {2, 3}, true, [](std::int64_t, const float*) {}},
+                                      {"b", {2}, true, [](std::int64_t, const float*) {}}};
+    return WeightLoader(std::move(targets), {}, [](std::string_view name) { return std::string(name); });
   };
   WeightLoader twice = loader();
   ASSERT_TRUE(twice.begin_file("1.safetensors", small_file().size()).ok());
@@ -144,7 +144,7 @@ struct HeldFile {
   std::vector<std::uint8_t> held;
 
   Result<void> load(const std::string& file, bool takes_blocks) {
-    WeightSlot matrix{"a", {2, 64}, true, [&](std::int64_t, const float* row) { values.insert(values.end(), row, row + 64); }};
+    WeightTarget matrix{"a", {2, 64}, true, [&](std::int64_t, const float* row) { values.insert(values.end(), row, row + 64); }};
     matrix.blocks = HeldBlocks::kGroups;
     matrix.write_blocks = [&](std::int64_t, const char* row) {
       if (takes_blocks) blocks.emplace_back(row, 68);

@@ -48,16 +48,16 @@ TEST(Heads, MatchTorchInEveryFamily) {
 }
 
 // What a loader does: writes the tensors that there are, and compares those of the output with the word embeddings.
-void load_untied(JsonRef json, bool differs, std::vector<WeightSlot>& slots) {
-  for (WeightSlot& slot : slots) {
-    const JsonRef tensor = json["tensors"][slot.name];
+void load_untied(JsonRef json, bool differs, std::vector<WeightTarget>& targets) {
+  for (WeightTarget& target : targets) {
+    const JsonRef tensor = json["tensors"][target.name];
     if (!tensor.exists()) continue;
-    slot.filled = true;
-    slot.differs = differs && slot.may_differ;
+    target.filled = true;
+    target.differs = differs && target.may_differ;
     const std::vector<float> values = to_floats(tensor["values"]);
-    const auto width = static_cast<std::size_t>(slot.shape.back());
+    const auto width = static_cast<std::size_t>(target.shape.back());
     for (std::size_t row = 0; row * width < values.size(); ++row) {
-      slot.write_row(static_cast<std::int64_t>(row), values.data() + row * width);
+      target.write_row(static_cast<std::int64_t>(row), values.data() + row * width);
     }
   }
 }
@@ -101,13 +101,14 @@ TEST(Heads, OverTheVocabularyKeepWeightsThatDifferFromTheWordEmbeddings) {
           SCOPED_TRACE(one["config"]["architectures"].to_text() + (says_so ? ", config.json says so" : ", found out") +
                        (backwards ? ", backwards" : ""));
           Head head = untied_head(one, says_so, *kernels);
-          std::vector<WeightSlot> slots = head.weight_slots("words");
-          if (backwards) std::reverse(slots.begin(), slots.end());
-          load_untied(one, !says_so, slots);
-          ASSERT_TRUE(head.choose_output(slots).ok());
+          std::vector<WeightTarget> targets = head.weight_targets("words");
+          if (backwards) std::reverse(targets.begin(), targets.end());
+          load_untied(one, !says_so, targets);
+          ASSERT_TRUE(head.choose_output(targets).ok());
           expect_logits(one, head, *kernels);
-          const auto after = head.weight_slots("words");
-          const auto own = std::find_if(after.begin(), after.end(), [](const WeightSlot& slot) { return slot.shape.size() == 2; });
+          const auto after = head.weight_targets("words");
+          const auto own =
+              std::find_if(after.begin(), after.end(), [](const WeightTarget& target) { return target.shape.size() == 2; });
           EXPECT_EQ(own == after.end(), false);
           EXPECT_FALSE(head.layers().tied);
         }
@@ -121,14 +122,14 @@ TEST(Heads, OverTheVocabularyAreTiedToWhatIsEqual) {
   const JsonRef bert = json.root()[std::size_t{0}];
   Head head = untied_head(bert, false, exact_kernels());
   const std::uint64_t before = head.weight_bytes();
-  std::vector<WeightSlot> slots = head.weight_slots("words");
-  load_untied(bert, false, slots);
-  ASSERT_TRUE(head.choose_output(slots).ok());
+  std::vector<WeightTarget> targets = head.weight_targets("words");
+  load_untied(bert, false, targets);
+  ASSERT_TRUE(head.choose_output(targets).ok());
   EXPECT_TRUE(head.layers().tied);
   EXPECT_EQ(head.weight_bytes(), before);
   // A config.json that says it is not tied, and a checkpoint without an output.
   Head without = untied_head(bert, true, exact_kernels());
-  const auto chosen = without.choose_output(without.weight_slots("words"));
+  const auto chosen = without.choose_output(without.weight_targets("words"));
   ASSERT_FALSE(chosen.ok());
   EXPECT_NE(chosen.error().message.find("tie_word_embeddings"), std::string::npos);
 }

@@ -15,7 +15,7 @@
 
 #include "learn/lora.h"
 #include "models/dropout_rates.h"
-#include "models/slot_list.h"
+#include "models/target_list.h"
 #include "native/support/goldens.h"
 #include "native/support/team.h"
 #include "native/support/transformers.h"
@@ -110,24 +110,24 @@ void expect_gradients(const TransformerNames& names, const Transformer& got, con
   std::vector<float> ones(1 << 16, 123.0f);
   const double of_all = std::abs(*std::max_element(expected.weights_f32().begin(), expected.weights_f32().end(),
                                                    [](float a, float b) { return std::abs(a) < std::abs(b); }));
-  for (const WeightSlot& slot : where.weight_slots(names, false)) {
-    if (!slot.write_row) continue;
-    const std::int64_t rows = slot.shape.size() == 1 ? 1 : slot.shape[0];
-    for (std::int64_t i = 0; i < rows; ++i) slot.write_row(i, ones.data());
+  for (const WeightTarget& weight : where.weight_targets(names, false)) {
+    if (!weight.write_row) continue;
+    const std::int64_t rows = weight.shape.size() == 1 ? 1 : weight.shape[0];
+    for (std::int64_t i = 0; i < rows; ++i) weight.write_row(i, ones.data());
     double largest = 0, difference = 0;
     std::int64_t count = 0;
     for (std::size_t i = 0; i < none.size(); ++i) {
       if (where.weights_f32()[i] != 123.0f) continue;
       ++count;
-      const double value = static_cast<double>(expected.weights_f32()[i]) - slot.offset;  // added by the loader
-      EXPECT_TRUE(std::isfinite(got.weights_f32()[i])) << slot.name;
+      const double value = static_cast<double>(expected.weights_f32()[i]) - weight.offset;  // added by the loader
+      EXPECT_TRUE(std::isfinite(got.weights_f32()[i])) << weight.name;
       largest = std::max(largest, std::abs(value));
       difference = std::max(difference, std::abs(value - got.weights_f32()[i]));
     }
-    EXPECT_GT(count, 0) << slot.name;
+    EXPECT_GT(count, 0) << weight.name;
     // Within 1e-5 of the tensor's largest. Key biases change no probability: their gradients are the rounding of sums of larger
     // ones.
-    EXPECT_LE(difference, 1e-5 * largest + 1e-7 * of_all) << slot.name << ", of " << largest << ", of all " << of_all;
+    EXPECT_LE(difference, 1e-5 * largest + 1e-7 * of_all) << weight.name << ", of " << largest << ", of all " << of_all;
     std::copy(none.begin(), none.end(), where.weights_f32().begin());
   }
 }
@@ -193,7 +193,7 @@ TEST(TransformerBackward, HasTheSameBitsInMemoryOfGradients) {
 TEST(TransformerBackward, AddsToRowsOfWords) {
   for_each_case([](const GradientCase& one) {
     const Transformer model = one.load();
-    const Embedding table = model.ends().words;
+    const EmbeddingTable table = model.ends().words;
     if (table.rows == 0) return;  // a head holds them
     Transformer expected = zeros_like(model), gradients = zeros_like(model);
     ThreadTeam alone;
@@ -293,10 +293,10 @@ TEST(TransformerBackward, OfEachTensorIsTheDerivative) {
       const std::vector<float> none = weights_of(where), weights = weights_of(model), ones(1 << 16, 123.0f);
       add_gradients(one, model, alone, gradients);
       const Json config = std::move(read_config_json(test::read_file(golden(group + name + "/config.json")))).value();
-      for (const WeightSlot& slot : where.weight_slots(find_arch(config.root()).value()->names, false)) {
-        if (!slot.write_row) continue;
-        const std::int64_t rows = slot.shape.size() == 1 ? 1 : slot.shape[0];
-        for (std::int64_t i = 0; i < rows; ++i) slot.write_row(i, ones.data());
+      for (const WeightTarget& weight : where.weight_targets(find_arch(config.root()).value()->names, false)) {
+        if (!weight.write_row) continue;
+        const std::int64_t rows = weight.shape.size() == 1 ? 1 : weight.shape[0];
+        for (std::int64_t i = 0; i < rows; ++i) weight.write_row(i, ones.data());
         double squares = 0;
         std::vector<std::size_t> places;
         for (std::size_t i = 0; i < none.size(); ++i) {
@@ -305,7 +305,7 @@ TEST(TransformerBackward, OfEachTensorIsTheDerivative) {
           squares += static_cast<double>(gradients.weights_f32()[i]) * gradients.weights_f32()[i];
         }
         std::copy(none.begin(), none.end(), where.weights_f32().begin());
-        ASSERT_TRUE(std::isfinite(squares)) << slot.name;
+        ASSERT_TRUE(std::isfinite(squares)) << weight.name;
         const auto loss_at = [&](double by) {
           for (const std::size_t i : places) {
             model.weights_f32()[i] = static_cast<float>(weights[i] + by * gradients.weights_f32()[i]);
@@ -320,7 +320,7 @@ TEST(TransformerBackward, OfEachTensorIsTheDerivative) {
           nearest = std::min(nearest, std::abs((loss_at(step) - loss_at(-step)) / (2 * step) - squares));
         }
         std::copy(weights.begin(), weights.end(), model.weights_f32().begin());
-        EXPECT_LE(nearest, 0.03 * squares) << slot.name << ", of " << squares;
+        EXPECT_LE(nearest, 0.03 * squares) << weight.name << ", of " << squares;
         ++tensors;
       }
     }
@@ -338,7 +338,7 @@ struct AllLora {
     using Layer = TransformerLayer;
     for (std::int64_t layer = 0; layer < config.own_layers(); ++layer) {
       for (const auto part : {&Layer::qkv, &Layer::attention_output, &Layer::up, &Layer::down}) {
-        const Linear& of = model.layer_at(layer).*part;
+        const LinearWeights& of = model.layer_at(layer).*part;
         if (of.out == 0) continue;  // a layer with experts
         set.add({of, 0, part == &Layer::qkv ? config.query_width() : of.out}, {.r = 3, .lora_alpha = 2}, generator);
         if (part == &Layer::qkv) set.add({of, of.out - config.kv_width(), config.kv_width()}, {.r = 2}, generator);
@@ -702,11 +702,11 @@ Stacks load_stacks(const std::string& folder, const Arch& arch, const std::strin
     return std::move(Transformer::with_config(of, of.max_position_embeddings, exact_kernels(), WeightType::kF32)).value();
   };
   Stacks out{make(config.transformer), make(*config.decoder)};
-  std::vector<WeightSlot> slots = out.encoder.weight_slots(arch.names, false);
-  add_slots(out.decoder.weight_slots(arch.decoder_names, false), slots);
+  std::vector<WeightTarget> targets = out.encoder.weight_targets(arch.names, false);
+  add_targets(out.decoder.weight_targets(arch.decoder_names, false), targets);
   std::vector<std::string> ignored = ignored_tensors(arch, config);
   ignored.insert(ignored.end(), {"lm_head.weight", "final_logits_bias"});
-  WeightLoader loader(std::move(slots), ignored, [&](std::string_view name) { return canonical_weight_name(arch, name, false); });
+  WeightLoader loader(std::move(targets), ignored, [&](std::string_view name) { return canonical_weight_name(arch, name, false); });
   const std::string weights = test::read_file(weights_file);
   EXPECT_TRUE(loader.begin_file(folder, weights.size()).ok());
   EXPECT_TRUE(loader.push(weights).ok());
@@ -789,7 +789,7 @@ TEST(TransformerBackward, OfBothStacksGivesTorchsGradients) {
     one.run(alone, {}, &gradients);
     // The stacks share their word embeddings: torch's gradient is the sum.
     const auto words = [](const Transformer& of) {
-      const Embedding& table = of.word_embeddings();
+      const EmbeddingTable& table = of.word_embeddings();
       return std::span(static_cast<float*>(table.table), static_cast<std::size_t>(table.rows * table.hidden));
     };
     const auto first = words(gradients.encoder), second = words(gradients.decoder);

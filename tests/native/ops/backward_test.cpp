@@ -230,7 +230,7 @@ struct LinearCase {
     take(measure, type);
     take(measure, WeightType::kF32);
     Arena arena = Arena::with_zeros(measure.used(), "test").value();
-    const Linear layer = take(arena, type), gradient = take(arena, WeightType::kF32);
+    const LinearWeights layer = take(arena, type), gradient = take(arena, WeightType::kF32);
     for (std::int64_t j = 0; j < out; ++j) set_weight_row(layer, j, weight.data() + j * in);
     widened.resize(weight.size());
     for (std::int64_t j = 0; j < out; ++j) get_weight_row(layer, j, widened.data() + j * in);

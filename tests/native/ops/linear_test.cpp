@@ -20,7 +20,7 @@ struct SomeLinear {
   std::int64_t tokens, in, out;
   int threads;
   Arena arena{};
-  Linear layer{};
+  LinearWeights layer{};
   LinearScratch scratch{};
   std::vector<float> x{};
 
@@ -52,7 +52,7 @@ struct SomeLinear {
 };
 
 // Only the activations are rounded, by at most one of their group's 255 steps (gemm_quant_test.cpp); the f32 sums add a little.
-TEST(Linear, InFourBitsIsTheProductWithTheStoredWeights) {
+TEST(LinearWeights, InFourBitsIsTheProductWithTheStoredWeights) {
   for (const auto& [tokens, in, out] : {std::tuple{1, 64, 8}, {1, 40, 9}, {3, 200, 70}, {9, 384, 33}}) {
     const SomeLinear q4(WeightType::kQ4, tokens, in, out, 1);
     ThreadTeam team;
@@ -79,7 +79,7 @@ TEST(Linear, InFourBitsIsTheProductWithTheStoredWeights) {
 }
 
 // The last shape: a strip of columns is one panel, wider than kWidened.
-TEST(Linear, InF16HasTheBitsOfTheStoredWeightsInF32) {
+TEST(LinearWeights, InF16HasTheBitsOfTheStoredWeightsInF32) {
   for (const auto& [tokens, in, out] : {std::tuple{1, 64, 8}, {1, 40, 9}, {3, 200, 1170}, {33, 384, 250}, {2, 40000, 20}}) {
     const SomeLinear f16(WeightType::kF16, tokens, in, out, 1);
     const SomeLinear f32(WeightType::kF32, tokens, in, out, 1);
@@ -101,7 +101,7 @@ TEST(Linear, InF16HasTheBitsOfTheStoredWeightsInF32) {
 }
 
 // A decoder's row has kernels of its own; beams and prompts have several.
-TEST(Linear, ARowHasTheSameBitsInAnyNumberOfRows) {
+TEST(LinearWeights, ARowHasTheSameBitsInAnyNumberOfRows) {
   for (const WeightType type : {WeightType::kF32, WeightType::kF16, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4}) {
     for (const auto& [in, out] : {std::pair{1, 1}, {31, 9}, {64, 8}, {200, 61}, {577, 250}}) {
       const SomeLinear many(type, 7, in, out, 1);
@@ -119,14 +119,14 @@ TEST(Linear, ARowHasTheSameBitsInAnyNumberOfRows) {
 }
 
 // What quantising made is taken back as it is; what it would not make is refused, as no engine may add its products in 16 bits.
-TEST(Linear, TakesBlocksThatKeepTheLimitsOfQ8) {
+TEST(LinearWeights, TakesBlocksThatKeepTheLimitsOfQ8) {
   constexpr std::int64_t kIn = 128, kOut = 9;
   const auto make = [&](Arena& arena) { return take_linear(arena, exact_kernels(), WeightType::kQ8, kIn, kOut, false); };
   Arena measure;
   make(measure);
   Arena from = std::move(Arena::with_zeros(measure.used(), "test")).value(),
         to = std::move(Arena::with_zeros(measure.used(), "test")).value();
-  const Linear quantised = make(from), taken = make(to);
+  const LinearWeights quantised = make(from), taken = make(to);
   std::mt19937 generator(7);
   std::normal_distribution<float> normal(0.1f, 1);
   std::vector<float> row(kIn);
@@ -161,7 +161,7 @@ TEST(Linear, TakesBlocksThatKeepTheLimitsOfQ8) {
 }
 
 #ifndef __EMSCRIPTEN__  // wasm: the host creates the threads
-TEST(Linear, WeightsOfFewerBitsHaveTheSameBitsWithThreads) {
+TEST(LinearWeights, WeightsOfFewerBitsHaveTheSameBitsWithThreads) {
   for (const auto& [type, tokens] :
        {std::pair{WeightType::kQ4, 40}, {WeightType::kF16, 40}, {WeightType::kQ4, 1}, {WeightType::kQ8, 1}}) {
     const SomeLinear layer(type, tokens, 200, 500, 4);

@@ -25,7 +25,7 @@ struct LoraProblem {
   std::vector<Addition> additions;
   WeightType type;
   Arena arena{};
-  Linear layer{}, instead{};
+  LinearWeights layer{}, instead{};
   LinearScratch scratch{};
   Lora lora{};
   std::vector<float> x{};
@@ -37,7 +37,7 @@ struct LoraProblem {
     take();
     std::mt19937 generator(11);
     std::normal_distribution<float> normal(0.0f, 1);
-    const auto fill = [&](const Linear& linear) {
+    const auto fill = [&](const LinearWeights& linear) {
       std::vector<float> row(static_cast<std::size_t>(linear.in));
       for (std::int64_t j = 0; j < linear.out; ++j) {
         for (float& w : row) w = normal(generator);
@@ -57,8 +57,8 @@ struct LoraProblem {
     instead = take_linear(arena, exact_kernels(), type, in, out + 5, true);
     scratch = take_linear_scratch(arena, type, tokens, in, 4);
     for (const auto& [first, outputs, rank] : additions) {
-      const Linear a = take_linear(arena, exact_kernels(), WeightType::kF32, in, rank, false);
-      const Linear b = take_linear(arena, exact_kernels(), WeightType::kF32, rank, outputs, false);
+      const LinearWeights a = take_linear(arena, exact_kernels(), WeightType::kF32, in, rank, false);
+      const LinearWeights b = take_linear(arena, exact_kernels(), WeightType::kF32, rank, outputs, false);
       lora.changes.push_back({.layer = layer, .instead = {}, .a = a, .b = b, .first = first});
       lora.rank = std::max(lora.rank, rank);
     }

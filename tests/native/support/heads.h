@@ -21,7 +21,7 @@ inline HeadKind head_kind(std::string_view name) {
 
 struct Words {
   Arena memory;
-  Embedding table;
+  EmbeddingTable table;
 };
 
 inline Words make_words(JsonRef json, WeightType type) {
@@ -36,19 +36,19 @@ inline Words make_words(JsonRef json, WeightType type) {
   return words;
 }
 
-// Fills the head's slots, which must use every tensor. values_of(tensor): its numbers.
+// Fills the head's targets, which must use every tensor. values_of(tensor): its numbers.
 template <class ValuesOf>
 void fill(const Head& head, JsonRef tensors, const ValuesOf& values_of) {
   std::size_t filled = 0;
-  for (const WeightSlot& slot : head.weight_slots("words")) {
-    const JsonRef tensor = tensors[slot.name];
-    if (!slot.required && !tensor.exists()) continue;  // would repeat a tensor
-    ASSERT_TRUE(tensor.exists()) << slot.name;
+  for (const WeightTarget& target : head.weight_targets("words")) {
+    const JsonRef tensor = tensors[target.name];
+    if (!target.required && !tensor.exists()) continue;  // would repeat a tensor
+    ASSERT_TRUE(tensor.exists()) << target.name;
     const std::vector<float> values = values_of(tensor);
-    const auto width = static_cast<std::size_t>(slot.shape.back());
-    ASSERT_EQ(values.size(), width * static_cast<std::size_t>(slot.shape.size() == 1 ? 1 : slot.shape[0])) << slot.name;
+    const auto width = static_cast<std::size_t>(target.shape.back());
+    ASSERT_EQ(values.size(), width * static_cast<std::size_t>(target.shape.size() == 1 ? 1 : target.shape[0])) << target.name;
     for (std::size_t row = 0; row * width < values.size(); ++row) {
-      slot.write_row(static_cast<std::int64_t>(row), values.data() + row * width);
+      target.write_row(static_cast<std::int64_t>(row), values.data() + row * width);
     }
     ++filled;
   }

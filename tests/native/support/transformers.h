@@ -27,15 +27,17 @@ inline Result<Transformer> load_transformer(const std::string& folder, const Ker
   stack.lm_head = stack.lm_head && lm_head;
   auto transformer = Transformer::with_config(stack, stack.max_position_embeddings, kernels, type);
   if (!transformer.ok()) return transformer;
-  WeightLoader loader(transformer.value().weight_slots(arch.value()->names, false), ignored_tensors(*arch.value(), parsed.value()),
+  WeightLoader loader(transformer.value().weight_targets(arch.value()->names, false),
+                      ignored_tensors(*arch.value(), parsed.value()),
                       [&](std::string_view tensor) { return canonical_weight_name(*arch.value(), tensor, false); });
   const std::string weights = read_file(weights_file.empty() ? folder + "model.safetensors" : weights_file);
   if (auto e = loader.begin_file(folder, weights.size()); !e.ok()) return e.error();
   if (auto e = loader.push(weights); !e.ok()) return e.error();
   if (auto e = loader.finish(); !e.ok()) return e.error();
   const std::string pooler = stack.pooler ? arch.value()->names.pooler + std::string(".weight") : "";
-  transformer.value().set_has_pooler(std::any_of(loader.slots().begin(), loader.slots().end(),
-                                                 [&](const WeightSlot& slot) { return slot.filled && slot.name == pooler; }));
+  transformer.value().set_has_pooler(std::any_of(loader.targets().begin(), loader.targets().end(), [&](const WeightTarget& target) {
+    return target.filled && target.name == pooler;
+  }));
   return transformer;
 }
 

@@ -508,7 +508,7 @@ TEST(Trainer, MovesWordsAsAdamWDoes) {
   TrainOptions options{.method = TrainMethod::kFull, .schedule = Schedule::kConstant, .max_grad_norm = 0};
   options.adam = {.lr = 1e-2f, .weight_decay = 0.1f};
   auto trainer = std::move(Trainer::begin(*model, options)).value();
-  const Embedding words = model->transformer().word_embeddings();
+  const EmbeddingTable words = model->transformer().word_embeddings();
   const auto row_of = [&](std::int32_t id) {
     const float* row = static_cast<const float*>(words.table) + id * words.hidden;
     return std::vector<float>(row, row + words.hidden);

@@ -11,7 +11,7 @@ export interface Vectors {
   dim: number;
 }
 
-export interface Embedding {
+export interface EmbedPlan {
   where: string;
   embed_options?: ClassifierOptions['embed_options'];
   signal?: AbortSignalLike | undefined;
@@ -36,7 +36,7 @@ export const countOf = (examples: readonly string[] | TensorBase): number =>
   isTensor(examples) ? (examples.dims[0] ?? 0) : examples.length;
 
 /** texts: how many vectors are expected. */
-function toVectors({ where, dim: wanted }: Embedding, tensor: TensorBase, texts: number): Vectors {
+function toVectors({ where, dim: wanted }: EmbedPlan, tensor: TensorBase, texts: number): Vectors {
   if (!isTensor(tensor)) throw new InputError(`${where}: expected a Tensor from the embedder, found ${describe(tensor)}`);
   const [count, dim] = tensor.dims;
   if (tensor.dims.length !== 2 || dim === undefined || (wanted !== undefined && dim !== wanted && count !== 0)) {
@@ -51,7 +51,7 @@ function toVectors({ where, dim: wanted }: Embedding, tensor: TensorBase, texts:
   return { data, dim };
 }
 
-export async function embedAll(embed: Embedder, given: Examples, how: Embedding): Promise<Vectors> {
+export async function embedAll(embed: Embedder, given: Examples, how: EmbedPlan): Promise<Vectors> {
   const texts = readExamples(how.where, given);
   if (isTensor(texts)) return toVectors(how, texts, countOf(texts));
   if (typeof embed !== 'function') throw new InputError(`${how.where}: expected an embedder, found ${describe(embed)}`);

@@ -1,4 +1,4 @@
-// SlotList: collects the weight slots of a model, by the kind of weight.
+// TargetList: collects the weight targets of a model, by the kind of weight.
 #pragma once
 
 #include <algorithm>
@@ -16,49 +16,49 @@
 
 namespace wattn {
 
-struct SlotList {
-  std::vector<WeightSlot> slots;
+struct TargetList {
+  std::vector<WeightTarget> targets;
 
-  // Says where the last slot's values are.
-  void place(const Linear* layer, float* values, std::int64_t first, std::int64_t of) {
-    WeightSlot& slot = slots.back();
-    slot.layer = layer;
-    slot.values = values;
-    slot.first = first;
-    slot.of = of;
+  // Says where the last target's values are.
+  void place(const LinearWeights* layer, float* values, std::int64_t first, std::int64_t of) {
+    WeightTarget& target = targets.back();
+    target.layer = layer;
+    target.values = values;
+    target.first = first;
+    target.of = of;
   }
 
   void vector(std::string name, float* values, std::int64_t size, bool required = true) {
-    slots.push_back({std::move(name), {size}, required, [values, size](std::int64_t, const float* row) {
-                       std::copy(row, row + size, values);
-                     }});
+    targets.push_back({std::move(name), {size}, required, [values, size](std::int64_t, const float* row) {
+                         std::copy(row, row + size, values);
+                       }});
     place(nullptr, values, 0, size);
   }
   // A tensor that may repeat another one, or be absent.
   void repeats(std::string name, Shape shape, std::string twin) {
-    slots.push_back({std::move(name), std::move(shape), false, nullptr, std::move(twin)});
+    targets.push_back({std::move(name), std::move(shape), false, nullptr, std::move(twin)});
   }
   void matrix(const std::string& name, std::int64_t rows, std::int64_t width, bool required,
               std::function<void(std::int64_t row, const float* values)> write_row) {
-    slots.push_back({name + ".weight", {rows, width}, required, std::move(write_row)});
+    targets.push_back({name + ".weight", {rows, width}, required, std::move(write_row)});
   }
   // skipped: unused rows at the beginning of the checkpoint's table; negative: rows that it lacks there.
-  void table(const std::string& name, const Embedding& embedding, std::int64_t skipped = 0) {
+  void table(const std::string& name, const EmbeddingTable& embedding, std::int64_t skipped = 0) {
     matrix(name, skipped + embedding.rows, embedding.hidden, true, [=](std::int64_t i, const float* row) {
       if (i >= skipped) set_row(embedding, i - skipped, row);
     });
     if (skipped != 0 || embedding.type != WeightType::kQ8) return;
-    slots.back().blocks = HeldBlocks::kRows;
-    slots.back().write_blocks = [=](std::int64_t i, const char* blocks) { return set_row_blocks(embedding, i, blocks); };
+    targets.back().blocks = HeldBlocks::kRows;
+    targets.back().write_blocks = [=](std::int64_t i, const char* blocks) { return set_row_blocks(embedding, i, blocks); };
   }
-  // Adapters may add rows to the last slot's table, or to a head in its place.
-  void adapts_rows(const Embedding& embedding) {
-    slots.back().table = embedding.table;
-    slots.back().embedding = &embedding;
+  // Adapters may add rows to the last target's table, or to a head in its place.
+  void adapts_rows(const EmbeddingTable& embedding) {
+    targets.back().table = embedding.table;
+    targets.back().embedding = &embedding;
   }
-  void adapts_rows(const Linear& head) {
-    slots.back().table = head.weight;
-    slots.back().head = &head;
+  void adapts_rows(const LinearWeights& head) {
+    targets.back().table = head.weight;
+    targets.back().head = &head;
   }
   // T5's bias by distance, [rows, heads]; buckets: of both directions.
   void distances(const std::string& name, const DistanceBias& bias, std::int64_t heads, std::int64_t rows, std::int64_t buckets,
@@ -68,36 +68,36 @@ struct SlotList {
       set_t5_bucket(out, heads, i, buckets, max_distance, row);
     });
   }
-  // offset: WeightSlot::offset of the weight. name: empty for a norm without weights.
+  // offset: WeightTarget::offset of the weight. name: empty for a norm without weights.
   void norm(const std::string& name, const LayerNorm& norm, bool bias, float offset = 0) {
     if (name.empty()) return static_cast<void>(std::fill_n(norm.gamma, norm.hidden, 1.0f));
     vector(name + ".weight", norm.gamma, norm.hidden);
-    slots.back().offset = offset;
+    targets.back().offset = offset;
     if (bias) vector(name + ".bias", norm.beta, norm.hidden);
   }
   // Row i of the checkpoint's matrix, [out, in], becomes row row_of(i) of layer.
   template <class RowOf>
-  void permuted_linear(const std::string& name, const Linear& layer, std::int64_t out, bool bias, bool required,
+  void permuted_linear(const std::string& name, const LinearWeights& layer, std::int64_t out, bool bias, bool required,
                        const RowOf& row_of) {
     matrix(name, out, layer.in, required, [=](std::int64_t i, const float* row) { set_weight_row(layer, row_of(i), row); });
     place(&layer, nullptr, row_of(0), layer.out);
     if (layer.type == WeightType::kQ8) {
-      slots.back().blocks = HeldBlocks::kGroups;
-      slots.back().write_blocks = [=](std::int64_t i, const char* blocks) { return set_weight_blocks(layer, row_of(i), blocks); };
+      targets.back().blocks = HeldBlocks::kGroups;
+      targets.back().write_blocks = [=](std::int64_t i, const char* blocks) { return set_weight_blocks(layer, row_of(i), blocks); };
     }
     if (!bias) return;
-    slots.push_back({name + ".bias", {out}, required, [=](std::int64_t, const float* row) {
-                       for (std::int64_t i = 0; i < out; ++i) layer.bias[row_of(i)] = row[i];
-                     }});
+    targets.push_back({name + ".bias", {out}, required, [=](std::int64_t, const float* row) {
+                         for (std::int64_t i = 0; i < out; ++i) layer.bias[row_of(i)] = row[i];
+                       }});
     place(&layer, layer.bias, row_of(0), layer.out);
   }
   // Rows [first, first + out) of a Linear that may hold several of the checkpoint's matrices.
-  void linear(const std::string& name, const Linear& layer, std::int64_t first, std::int64_t out, bool bias = true,
+  void linear(const std::string& name, const LinearWeights& layer, std::int64_t first, std::int64_t out, bool bias = true,
               bool required = true) {
     permuted_linear(name, layer, out, bias, required, [=](std::int64_t i) { return first + i; });
   }
   // The same from a matrix stored as [in, out], whose rows are buffered until the last one has arrived.
-  void transposed_linear(const std::string& name, const Linear& layer, std::int64_t first, std::int64_t out, bool bias) {
+  void transposed_linear(const std::string& name, const LinearWeights& layer, std::int64_t first, std::int64_t out, bool bias) {
     const auto kept = std::make_shared<std::vector<float>>();
     matrix(name, layer.in, out, true, [=](std::int64_t i, const float* row) {
       if (i == 0) kept->reserve(static_cast<std::size_t>(layer.in * out));
@@ -111,13 +111,13 @@ struct SlotList {
       *kept = {};
     });
     place(&layer, nullptr, first, layer.out);
-    slots.back().transposed = true;
+    targets.back().transposed = true;
     if (!bias) return;
     vector(name + ".bias", layer.bias + first, out);
     place(&layer, layer.bias, first, layer.out);
   }
   // The same from a matrix whose rows interleave the two halves of each head.
-  void rope_permuted_linear(const std::string& name, const Linear& layer, std::int64_t first, std::int64_t out,
+  void rope_permuted_linear(const std::string& name, const LinearWeights& layer, std::int64_t first, std::int64_t out,
                             std::int64_t head_dim, bool bias) {
     permuted_linear(name, layer, out, bias, true, [=](std::int64_t i) {
       const std::int64_t at = i % head_dim;
@@ -126,21 +126,23 @@ struct SlotList {
   }
 };
 
-// Appends more to slots. A tensor shared by two parts of a model (a pooler, word embeddings) has one required slot that fills both.
-inline void add_slots(std::vector<WeightSlot> more, std::vector<WeightSlot>& slots) {
-  for (WeightSlot& slot : more) {
-    const auto at = std::find_if(slots.begin(), slots.end(), [&](const WeightSlot& one) { return one.name == slot.name; });
-    if (at == slots.end() || at->shape != slot.shape) {
-      slots.push_back(std::move(slot));
+// Appends more to targets. A tensor shared by two parts of a model (a pooler, word embeddings) has one required target that fills
+// both.
+inline void add_targets(std::vector<WeightTarget> more, std::vector<WeightTarget>& targets) {
+  for (WeightTarget& target : more) {
+    const auto at = std::find_if(targets.begin(), targets.end(), [&](const WeightTarget& one) { return one.name == target.name; });
+    if (at == targets.end() || at->shape != target.shape) {
+      targets.push_back(std::move(target));
       continue;
     }
     at->required = true;
-    if (at->blocks != slot.blocks) at->blocks = HeldBlocks::kNone;
+    if (at->blocks != target.blocks) at->blocks = HeldBlocks::kNone;
     const bool both = at->blocks != HeldBlocks::kNone;
-    at->write_blocks = both ? [first = std::move(at->write_blocks), second = std::move(slot.write_blocks)](
+    at->write_blocks = both ? [first = std::move(at->write_blocks), second = std::move(target.write_blocks)](
                                   std::int64_t row, const char* blocks) { return first(row, blocks) && second(row, blocks); }
                             : std::function<bool(std::int64_t, const char*)>();
-    at->write_row = [first = std::move(at->write_row), second = std::move(slot.write_row)](std::int64_t row, const float* values) {
+    at->write_row = [first = std::move(at->write_row), second = std::move(target.write_row)](std::int64_t row,
+                                                                                             const float* values) {
       first(row, values);
       second(row, values);
     };
