@@ -13,9 +13,6 @@
 
 namespace wattn {
 
-// Defined here, so that the linker leaves out kernels/more_activations.cpp.
-void activate_more(Activation, const float*, float*, std::int64_t) {}
-
 namespace {
 
 // Graphs that JS tensors refer to.

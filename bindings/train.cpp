@@ -10,14 +10,8 @@
 #include "tasks/sparse_vectors.h"
 #include "tasks/token_vectors.h"
 #include "tasks/train.h"
-#include "tokenizer/formats/folder.h"
 
 namespace wattn {
-
-// Here class_tokenizer.cpp reads all folders, so that the linker leaves out tokenizer/formats/plain.cpp.
-Result<std::optional<Tokenizer>> plain_tokenizer(const FolderFiles&, const std::vector<std::string_view>&) {
-  return std::optional<Tokenizer>();
-}
 
 // What find_spans() reads.
 struct SpansRequest {

@@ -6,10 +6,13 @@
 #include <utility>
 
 #include "bindings/wire.h"
+#include "core/part.h"
 #include "tokenizer/formats/folder.h"
 
 namespace wattn {
 namespace {
+
+[[maybe_unused]] const bool kAdded = Part<FolderReader>::add(kPlainFolders);  // web/tokenizer loads the full WebAssembly for others
 
 // Training of a tokenizer.
 class TrainingHandle final : public Handle {
@@ -68,12 +71,6 @@ Result<void> TrainingHandle::result(Arguments&, PlainAnswer& out) {
 }
 
 }  // namespace
-
-// Defined here, so that the linker leaves out tokenizer/formats/class_tokenizer.cpp and what only it refers to: web/tokenizer loads
-// the full WebAssembly for it.
-Result<Tokenizer> class_tokenizer(const FolderFiles&, const std::vector<std::string_view>&) {
-  return unsupported_error("the files of this tokenizer: expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, found another");
-}
 
 extern "C" EMSCRIPTEN_KEEPALIVE Handle* make_training() { return new TrainingHandle(); }
 

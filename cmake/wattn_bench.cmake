@@ -5,7 +5,7 @@ add_custom_target(bench)
 
 function(wattn_bench_program target source)
   add_executable(${target} EXCLUDE_FROM_ALL ${source})
-  target_link_libraries(${target} PRIVATE ${ARGN} wattn_options wattn_tasks)
+  target_link_libraries(${target} PRIVATE ${ARGN} wattn_options wattn_all_parts wattn_tasks)
   if(EMSCRIPTEN)
     set_target_properties(${target} PROPERTIES SUFFIX .cjs)
     target_link_options(${target} PRIVATE -sNODERAWFS -sEXIT_RUNTIME -sALLOW_MEMORY_GROWTH -sMAXIMUM_MEMORY=4GB

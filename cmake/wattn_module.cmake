@@ -10,6 +10,7 @@ add_custom_target(wattn_build_id
 
 # Each file of bindings is compiled once, as the object library wattn_binding_<name>.
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bindings/*.cpp)
+list(FILTER sources EXCLUDE REGEX "all_parts")
 foreach(source ${sources})
   cmake_path(GET source STEM name)
   set(binding wattn_binding_${name})
@@ -63,7 +64,7 @@ function(wattn_module_pair module folder)
 endfunction()
 
 wattn_module_pair(wattn "" tasks SOURCES wire model model_calls serve tokenizer)
-wattn_module_pair(wattn-full full/ tasks SOURCES wire train model_calls serve tokenizer)
+wattn_module_pair(wattn-full full/ all_parts tasks SOURCES wire train model_calls serve tokenizer)
 wattn_module(wattn-tokenizer wattn-tokenizer tokenizer SOURCES wire tokenizer training)
 wattn_module(wattn-nn wattn-nn nn learn SOURCES nn word2vec logistic build_id no_printf)
 target_link_options(wattn-nn PRIVATE -lembind)

@@ -21,7 +21,7 @@ const kMayInclude = {
   pass: ['core', 'ops', 'plan'],
   engine: ['core', 'io', 'tokenizer', 'models', 'plan', 'pass'],
   tasks: ['core', 'ops', 'generation', 'learn', 'models', 'plan', 'pass', 'engine'],
-  bindings: ['core', 'tokenizer', 'search', 'constraints', 'nn', 'learn', 'ops', 'models', 'engine', 'tasks'],
+  bindings: ['core', 'io', 'kernels', 'tokenizer', 'search', 'constraints', 'nn', 'learn', 'ops', 'models', 'engine', 'tasks'],
 };
 
 // A pattern that may appear only where `allowed` says.

@@ -2,6 +2,7 @@
 #include "engine/model.h"
 
 namespace wattn {
+namespace {
 
 bool take_adapted_words(const LoadOptions& options, const Arch& arch, TransformerConfig& config) {
   const std::string words = std::string(arch.names.word_embeddings) + ".weight";
@@ -13,5 +14,9 @@ bool take_adapted_words(const LoadOptions& options, const Arch& arch, Transforme
   }
   return found;
 }
+
+}  // namespace
+
+const AdaptedWords kAdaptedWords{take_adapted_words};
 
 }  // namespace wattn

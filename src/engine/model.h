@@ -199,7 +199,7 @@ class Model {
   Slots slots_;
 };
 
-// How models of gliner_config.json are loaded (span_loader.cpp). A program that defines span_loader() as null refuses them.
+// How models of gliner_config.json are loaded (span_loader.cpp). Programs without it refuse them.
 struct SpanLoader {
   // Adds config.json, which is the member encoder_config of gliner_config.json, unless it is there.
   Result<void> (*add_config)(std::vector<NamedFile>& files);
@@ -209,10 +209,10 @@ struct SpanLoader {
                                                  const Kernels& kernels);
   std::vector<WeightTarget> (*weight_targets)(const SpanHead& head);
 };
-const SpanLoader* span_loader();
+extern const SpanLoader kSpanLoader;
 
-// LoRAs that a checkpoint has for its tasks, beside its weights (task_adapters.cpp). A program that defines task_adapters() as null
-// has models without them.
+// LoRAs that a checkpoint has for its tasks, beside its weights (task_adapters.cpp). Programs without it have models
+// without them.
 struct TaskLoras;
 struct TaskAdapters {
   // Adds targets of their tensors, which fill loras; null: there are none.
@@ -220,10 +220,14 @@ struct TaskAdapters {
   // Makes adapters 1, 2, .. of the model of them, in the order of config.json's lora_adaptations.
   Result<void> (*finish)(TaskLoras& loras, Model& model);
 };
-const TaskAdapters* task_adapters();
+extern const TaskAdapters kTaskAdapters;
 
-// Takes as many words as an adapter has (LoadOptions::adapted_names). Whether there is one. A program may define it as false.
-bool take_adapted_words(const LoadOptions& options, const Arch& arch, TransformerConfig& config);
+// Adapters with more words than their model (adapted_words.cpp).
+struct AdaptedWords {
+  // Takes as many words as the adapter has (LoadOptions::adapted_names). Whether there is one.
+  bool (*take)(const LoadOptions& options, const Arch& arch, TransformerConfig& config);
+};
+extern const AdaptedWords kAdaptedWords;
 
 class ModelLoader {
  public:

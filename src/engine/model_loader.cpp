@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/part.h"
 #include "engine/model.h"
 #include "engine/retrieval.h"
 #include "models/q8_cache.h"
@@ -227,7 +228,7 @@ Result<Plan> make_plan(JsonRef config, const LoadOptions& options) {
 }  // namespace
 
 Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> files, const LoadOptions& options) {
-  const SpanLoader* spans = options.head == HeadKind::kSpans ? span_loader() : nullptr;
+  const SpanLoader* spans = options.head == HeadKind::kSpans ? Part<SpanLoader>::get() : nullptr;
   if (options.head == HeadKind::kSpans && !spans)
     return unsupported_error("this task needs the full WebAssembly (wattn-full-*.wasm)");
   if (spans) {
@@ -244,13 +245,20 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   if (!plan.ok()) return plan.error();
   ModelConfig& stacks = plan.value().stacks;
   std::unique_ptr<ModelLoader> loader(new ModelLoader);
-  loader->has_more_words_ = take_adapted_words(options, *plan.value().arch, stacks.transformer);
-  if (stacks.decoder) take_adapted_words(options, *plan.value().arch, *stacks.decoder);
+  if (const auto* words = Part<AdaptedWords>::get()) {
+    loader->has_more_words_ = words->take(options, *plan.value().arch, stacks.transformer);
+    if (stacks.decoder) words->take(options, *plan.value().arch, *stacks.decoder);
+  }
   const Kernels& kernels = options.precision == Precision::kFast ? fast_kernels() : exact_kernels();
   const bool lm = is_lm(plan.value().head);
   std::shared_ptr<RetrievalParts> retrieval;
   if (options.retrieval != Retrieval::kNone) {
-    auto read = read_retrieval(options.retrieval, documents, config.value().root());
+    const auto* reader = Part<RetrievalReader>::get();
+    if (!reader) {
+      return unsupported_error(
+          "late interaction and sparse vectors: expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, found another");
+    }
+    auto read = reader->read(options.retrieval, documents, config.value().root());
     if (!read.ok()) return read.error();
     retrieval = std::move(read).value();
   }
@@ -313,8 +321,8 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
     for (std::string& file : retrieval->weight_files) loader->weight_files_.push_back(std::move(file));
     model.retrieval_ = std::move(retrieval);
   }
-  if (plan.value().arch->task_loras && !options.adapted_head && task_adapters()) {
-    auto begun = task_adapters()->begin(model, config.value().root(), more, loader->task_loras_);
+  if (plan.value().arch->task_loras && !options.adapted_head && Part<TaskAdapters>::get()) {
+    auto begun = Part<TaskAdapters>::get()->begin(model, config.value().root(), more, loader->task_loras_);
     if (!begun.ok()) return begun.error();
   }
   loader->begin_weights(std::move(plan.value().ignored), has_gguf_tensors(documents), options.adapted_head, std::move(more));
@@ -394,7 +402,7 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, 
     for (WeightTarget& target : head) target.adapted = adapted_head;
     add_targets(std::move(head), targets);
   }
-  if (model.span_head_) add_targets(span_loader()->weight_targets(*model.span_head_), targets);
+  if (model.span_head_) add_targets(Part<SpanLoader>::get()->weight_targets(*model.span_head_), targets);
   TargetList modules;
   for (std::size_t i = 0; i < model.modules_.size(); ++i) {
     const SentenceModule& module = model.sentence_.modules[i];
@@ -442,12 +450,12 @@ Result<std::unique_ptr<Model>> ModelLoader::finish() {
   for (const WeightTarget& target : weights_->targets()) {
     if (target.adapted && target.required && !target.filled) model_->missing_.push_back(target.name);
   }
-  if (model_->head_) {
-    if (auto chosen = model_->head_->choose_output(weights_->targets()); !chosen.ok()) return chosen.error();
+  if (const auto* own = Part<OwnOutputs>::get(); own && model_->head_) {
+    if (auto chosen = ((*model_->head_).*own->choose)(weights_->targets()); !chosen.ok()) return chosen.error();
   }
   model_->ignored_ = weights_->take_ignored();
   if (task_loras_) {
-    if (auto added = task_adapters()->finish(*task_loras_, *model_); !added.ok()) return added.error();
+    if (auto added = Part<TaskAdapters>::get()->finish(*task_loras_, *model_); !added.ok()) return added.error();
   }
   if (!model_->transformer_.config().pooler) return std::move(model_);
   const std::string pooler = std::string(model_->arch_->names.pooler) + ".weight";

@@ -355,8 +355,6 @@ Result<void> read_m3(const Documents& documents, JsonRef config, RetrievalParts&
   return {};
 }
 
-}  // namespace
-
 Result<std::shared_ptr<RetrievalParts>> read_retrieval(Retrieval kind, const Documents& documents, JsonRef config) {
   auto parts = std::make_shared<RetrievalParts>();
   parts->kind = kind;
@@ -366,5 +364,9 @@ Result<std::shared_ptr<RetrievalParts>> read_retrieval(Retrieval kind, const Doc
   if (!read.ok()) return read.error();
   return parts;
 }
+
+}  // namespace
+
+const RetrievalReader kRetrievalReader{read_retrieval};
 
 }  // namespace wattn

@@ -56,11 +56,14 @@ struct RetrievalParts {
   std::vector<std::string> weight_files{};
 };
 
-// Never kNone. A program that defines this function as an UnsupportedError has neither (bindings/model.cpp). documents:
-// config.json, the tokenizer's files and, if present: modules.json, the config.json of each module,
+// documents: config.json, the tokenizer's files and, if present: modules.json, the config.json of each module,
 // config_sentence_transformers.json, sentence_bert_config.json; artifact.metadata; router_config.json, and the tokenizer's files in
 // the folder of the queries' module.
-Result<std::shared_ptr<RetrievalParts>> read_retrieval(Retrieval kind, const Documents& documents, JsonRef config);
+struct RetrievalReader {
+  // kind: never kNone.
+  Result<std::shared_ptr<RetrievalParts>> (*read)(Retrieval kind, const Documents& documents, JsonRef config);
+};
+extern const RetrievalReader kRetrievalReader;
 
 // Whether the repository has the heads of bge-m3: JS adds config.json files of them, with in_features and out_features, in the
 // place of the folders of modules.

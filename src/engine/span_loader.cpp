@@ -61,10 +61,8 @@ Result<std::unique_ptr<SpanHead>> read_head(const Documents& documents, Transfor
   return SpanHead::with_config(std::move(config).value(), encoder.hidden_size, kernels);
 }
 
-constexpr SpanLoader kLoader{add_config, read_head, [](const SpanHead& head) { return head.weight_targets(); }};
-
 }  // namespace
 
-const SpanLoader* span_loader() { return &kLoader; }
+const SpanLoader kSpanLoader{add_config, read_head, [](const SpanHead& head) { return head.weight_targets(); }};
 
 }  // namespace wattn

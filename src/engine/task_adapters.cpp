@@ -133,9 +133,6 @@ Result<void> begin(const Model& model, JsonRef config, std::vector<WeightTarget>
 
 }  // namespace
 
-const TaskAdapters* task_adapters() {
-  static constexpr TaskAdapters kAdapters{begin, finish};
-  return &kAdapters;
-}
+const TaskAdapters kTaskAdapters{begin, finish};
 
 }  // namespace wattn

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/part.h"
 #include "core/tensor_view.h"
 
 namespace wattn {
@@ -23,8 +24,16 @@ inline constexpr std::uint32_t kW8 = 1 << 16;
 
 // The common ones.
 std::span<const BlockType> block_types();
-// The rarer ones, and those that are not supported. A program that defines this function as empty has only the common ones.
-std::span<const BlockType> more_block_types();
+// The rarer ones, and those that are not supported.
+struct MoreBlockTypes {
+  std::span<const BlockType> types;
+};
+extern const MoreBlockTypes kMoreBlockTypes;
+
+inline std::span<const BlockType> more_block_types() {
+  const auto* more = Part<MoreBlockTypes>::get();
+  return more ? more->types : std::span<const BlockType>();
+}
 
 inline float half_at(const std::uint8_t* bytes) {
   std::uint16_t half;

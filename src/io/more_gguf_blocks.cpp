@@ -119,6 +119,6 @@ constexpr BlockType kMore[] = {
 
 }  // namespace
 
-std::span<const BlockType> more_block_types() { return kMore; }
+const MoreBlockTypes kMoreBlockTypes{kMore};
 
 }  // namespace wattn

@@ -33,12 +33,12 @@ constexpr NamedActivation kMore[] = {
     {"", "Softsign", Activation::kSoftsign},
 };
 
-}  // namespace
-
-std::span<const NamedActivation> more_activations() { return kMore; }
-
 void activate_more(Activation activation, const float* x, float* out, std::int64_t n) {
   map_row<Vec, 1>({x}, out, n, [&](Vec::F32 lanes) { return more_activation_vec<Vec>(activation, lanes); });
 }
+
+}  // namespace
+
+const MoreActivations kMoreActivations{kMore, activate_more};
 
 }  // namespace wattn

@@ -1,10 +1,10 @@
-// Activations that few models have: is_more(). They are a pass of their own, so that each is in a program once. A program that
-// defines these functions itself, with no names, has only the common ones.
+// Activations that few models have: is_more(). They are a pass of their own, so that each is in a program once.
 #pragma once
 
 #include <span>
 #include <string_view>
 
+#include "core/part.h"
 #include "kernels/kernels.h"
 
 namespace wattn {
@@ -14,9 +14,17 @@ struct NamedActivation {
   std::string_view torch;  // its class in torch.nn, made without arguments; empty: none
   Activation activation;
 };
-std::span<const NamedActivation> more_activations();
 
-// As activate() of the kernel table.
-void activate_more(Activation activation, const float* x, float* out, std::int64_t n);
+struct MoreActivations {
+  std::span<const NamedActivation> named;
+  // As activate() of the kernel table.
+  void (*run)(Activation activation, const float* x, float* out, std::int64_t n);
+};
+extern const MoreActivations kMoreActivations;
+
+inline std::span<const NamedActivation> more_activations() {
+  const auto* more = Part<MoreActivations>::get();
+  return more ? more->named : std::span<const NamedActivation>();
+}
 
 }  // namespace wattn

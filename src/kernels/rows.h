@@ -153,7 +153,7 @@ using ActivateRows = void(Activation activation, float* x, std::int64_t stride, 
 
 template <class V>
 void activate_body(Activation activation, const float* x, float* out, std::int64_t n) {
-  if (is_more(activation)) return activate_more(activation, x, out, n);
+  if (is_more(activation)) return Part<MoreActivations>::get()->run(activation, x, out, n);
   if (out != x) std::copy_n(x, n, out);
   activate_rows<V>(activation, out, n, 1, n);
 }

@@ -1,4 +1,5 @@
 #include "models/adapter.h"
+#include "core/part.h"
 
 #include <algorithm>
 
@@ -117,7 +118,7 @@ bool AdapterTensor::is_rare(const WeightTarget& target, const LinearWeights& out
 
 Result<void> Adapter::take(const AdaptedModel& model, const AdapterTensors& tensors) {
   const float* values = tensors.values.data();
-  const RareAdapters* rare = rare_adapters();
+  const auto* rare = Part<RareAdapters>::get();
   for (std::size_t i = 0; i < tensors.names.size(); ++i) {
     const std::string& name = tensors.names[i];
     const AdapterTensor& tensor = tensors.tensors[i];

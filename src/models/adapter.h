@@ -105,12 +105,12 @@ class Adapter {
   std::span<const float> shared_rows_;  // some rows of the shared weights, while it loads; empty: none yet
 };
 
-// Adds what few adapters change (rare_adapters.cpp). A program that defines rare_adapters() as null refuses them.
+// Adds what few adapters change (rare_adapters.cpp). Programs without it refuse them.
 struct RareAdapters {
   // Takes memory, and fills it once it is there. Whether the tensor fits.
   Result<bool> (*add)(Adapter& adapter, const WeightTarget& target, const AdapterTensor& tensor, const float* values,
                       const AdaptedModel& model);
 };
-const RareAdapters* rare_adapters();
+extern const RareAdapters kRareAdapters;
 
 }  // namespace wattn

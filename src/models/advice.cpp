@@ -69,7 +69,7 @@ std::vector<std::string_view> alike(std::string_view name, std::vector<std::stri
 
 std::string advice_on(std::string_view name, ArchName name_of, std::span<const Arch* const> common) {
   std::vector<std::string_view> known;
-  for (const std::span<const Arch* const> archs : {more_archs(), common}) {
+  for (const std::span<const Arch* const> archs : {kMoreArchs.archs, common}) {
     for (const Arch* arch : archs) {
       const char* own = name_of(*arch);
       if (own && own != name && std::find(known.begin(), known.end(), own) == known.end()) known.emplace_back(own);

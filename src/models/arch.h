@@ -73,16 +73,18 @@ struct Arch {
   bool task_loras = false;  // checkpoints may have LoRAs, one for each of config.json's lora_adaptations
 };
 
-// The rarer architectures (more_archs.cpp). A program that defines this function as empty has only the common ones.
-std::span<const Arch* const> more_archs();
-
 using ArchName = const char* (*)(const Arch&);  // in one kind of file; null: it has none
-// The end of a message about a name that is not read: names that are alike, and what to take instead (advice.cpp). A program may
-// define it as empty.
-std::string advice_on(std::string_view name, ArchName name_of, std::span<const Arch* const> common);
+// The rarer architectures, and what is said of those that are not read.
+struct MoreArchs {
+  std::span<const Arch* const> archs;
+  // The end of a message about a name that is not read: names that are alike, and what to take instead (advice.cpp).
+  std::string (*advice_on)(std::string_view name, ArchName name_of, std::span<const Arch* const> common);
+  // A config.json of the text part alone, of a model that also reads other things (text_part.cpp); empty: it is none of those.
+  std::string (*text_part)(JsonRef config);
+};
+extern const MoreArchs kMoreArchs;
 
-// A config.json of the text part alone, of a model that also reads other things (text_part.cpp); empty: it is none of those. A
-// program may define it as empty.
+std::string advice_on(std::string_view name, ArchName name_of, std::span<const Arch* const> common);
 std::string text_part(JsonRef config);
 
 // By config.json's model_type.

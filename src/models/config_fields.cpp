@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/part.h"
 #include "models/activations.h"
 
 namespace wattn {
@@ -166,7 +167,7 @@ RopeScaling read_rope_of(Fields& config, JsonRef either, double theta, const Par
   out.theta = base_of(config, rope, "rope_theta", theta);
   if (!part.key) rope.expect(kPartial, 1);
   if (part.key) out.partial_rotary_factor = rope.number_or(kPartial, out.partial_rotary_factor, 1);
-  if (read_more_rope(config, rope, out)) {
+  if (const auto* more = Part<MoreRopeTypes>::get(); more && more->read(config, rope, out)) {
     config.fail(rope.error());
     return out;
   }

@@ -61,11 +61,12 @@ RopeScaling read_rope(Fields& config, double theta, const PartialRotary& part = 
 // The same from rope, which may be null; then rope_theta is config's.
 RopeScaling read_rope_of(Fields& config, JsonRef rope, double theta, const PartialRotary& part = {});
 
-// Rarer types of rope (rope_types.cpp); false: it is none of them. A program that defines this function as false has none.
-bool read_more_rope(Fields& config, Fields& rope, RopeScaling& out);
-
-// conv_kernel_size, conv_groups and conv_act (convolution.cpp). A program that defines this function to expect none has none.
-void read_convolution(Fields& config, TransformerConfig& out);
+// Rarer types of rope (rope_types.cpp).
+struct MoreRopeTypes {
+  // False: it is none of them.
+  bool (*read)(Fields& config, Fields& rope, RopeScaling& out);
+};
+extern const MoreRopeTypes kMoreRopeTypes;
 
 // The layers limited to a window: by layer_types, or is_local where that is absent.
 void read_local_layers(Fields& config, const std::function<bool(std::int64_t layer)>& is_local, TransformerConfig& out);

@@ -8,6 +8,7 @@
 #include "models/transformer.h"
 
 namespace wattn {
+namespace {
 
 void read_convolution(Fields& config, TransformerConfig& out) {
   auto& convolution = out.convolution;
@@ -54,5 +55,9 @@ void add_short_convolution_targets(const TransformerConfig& config, const Transf
   if (bias) list.vector(filter + ".bias", layer.convolution_filter.bias, hidden);
   list.linear(layer_name(names.short_convolution_out, i), layer.convolution_out, 0, hidden, bias);
 }
+
+}  // namespace
+
+const Convolutions kConvolutions{read_convolution, add_convolution_targets, add_short_convolution_targets};
 
 }  // namespace wattn

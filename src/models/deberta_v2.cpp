@@ -3,7 +3,9 @@
 // - disentangled attention over bucketed distances (ops/attention_disentangled.h), with each layer's own matrices;
 // - the largest ones have a convolution beside the first layer;
 // - absolute positions and token types are optional; a pooler only in the sequence head.
+#include "core/part.h"
 #include "models/deberta.h"
+#include "models/transformer.h"
 
 namespace wattn {
 namespace {
@@ -55,7 +57,11 @@ void parse_config(Fields& config, ModelConfig& out) {
   read_type_vocab_size(config, encoder);
   read_disentangled(config, encoder);
   read_buckets(config, encoder);
-  read_convolution(config, encoder);
+  if (const auto* convolutions = Part<Convolutions>::get()) {
+    convolutions->read(config, encoder);
+  } else {
+    config.expect("conv_kernel_size", 0);
+  }
 }
 
 constexpr const char* kIgnored[] = {

@@ -8,6 +8,7 @@
 #include "models/transformer.h"
 
 namespace wattn {
+namespace {
 
 void take_experts(Arena& arena, const Kernels& kernels, WeightType type, const TransformerConfig& config,
                   std::shared_ptr<Experts>& experts) {
@@ -23,8 +24,6 @@ void take_experts(Arena& arena, const Kernels& kernels, WeightType type, const T
 }
 
 // Both tensors have a row for each expert's hidden unit; those of down are columns of its matrix.
-namespace {
-
 // llama.cpp has the second matrices transposed, and no bias.
 void add_gguf_slots(const TransformerConfig& config, const TransformerLayer& layer, std::size_t i, TargetList& list) {
   const std::int64_t hidden = config.hidden_size, ffn = config.intermediate_size, count = config.experts.count;
@@ -37,8 +36,6 @@ void add_gguf_slots(const TransformerConfig& config, const TransformerLayer& lay
   add("blk.{}.ffn_up_exps.weight", ffn, hidden, layer.experts->up);
   add("blk.{}.ffn_down_exps.weight", hidden, ffn, layer.experts->down);
 }
-
-}  // namespace
 
 void add_experts_targets(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer,
                          std::size_t i, bool is_gguf, TargetList& list) {
@@ -65,5 +62,9 @@ void add_experts_targets(const TransformerConfig& config, const TransformerNames
                           }});
   list.vector(layer_name(names.experts_bias, i), layer.experts->bias, hidden);
 }
+
+}  // namespace
+
+const ExpertLayers kExpertLayers{take_experts, add_experts_targets};
 
 }  // namespace wattn

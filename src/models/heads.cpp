@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/part.h"
 #include "models/config_fields.h"
 #include "models/target_list.h"
 #include "ops/pooling.h"
@@ -53,7 +54,7 @@ Result<HeadLayers> Head::find_layers(HeadKind kind, const Heads& heads, JsonRef 
                                   ", found " + json["model_type"].describe()));
   }
   if (layers.tied) {
-    layers.untied = may_be_untied() && !config.boolean_or("tie_word_embeddings", true);
+    layers.untied = Part<OwnOutputs>::get() && !config.boolean_or("tie_word_embeddings", true);
     if (!layers.untied) config.expect("tie_word_embeddings", true);
     config.expect("decoder_bias", true);
   }
@@ -125,7 +126,7 @@ std::vector<WeightTarget> Head::weight_targets(const std::string& word_embedding
   list.repeats(prefix + ".weight", shape, word_embeddings + ".weight");
   list.repeats(prefix + ".decoder.weight", shape, word_embeddings + ".weight");
   if (layers_.output_bias) list.repeats(prefix + ".decoder.bias", {shape_.labels}, bias);
-  keep_own_output(list.targets);
+  if (const auto* own = Part<OwnOutputs>::get()) (this->*own->keep)(list.targets);
   return std::move(list.targets);
 }
 

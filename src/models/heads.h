@@ -139,9 +139,9 @@ class Head {
   std::uint64_t weight_bytes() const { return weights_.bytes() + own_weights_.bytes(); }
 
   // After loading, from those targets: a checkpoint whose output differs from the word embeddings, or that says so, keeps its own
-  // (own_output.cpp; a program that defines these two and keep_own_output() otherwise ties every such output).
+  // (own_output.cpp). Programs without it tie every such output.
   Result<void> choose_output(std::span<const WeightTarget> targets);
-  static bool may_be_untied();
+  void keep_own_output(std::vector<WeightTarget>& targets) const;
 
   // rows: [count, hidden] of the model's output; logits: [count, labels]. words: the model's word embeddings, for a tied output.
   Result<void> run(const Compute& compute, const EmbeddingTable& words, const float* rows, std::int64_t count, float* logits) const;
@@ -152,7 +152,6 @@ class Head {
  private:
   struct OwnOutput;  // that a checkpoint has beside the word embeddings
   void take_weights(Arena& arena, const Kernels& kernels);
-  void keep_own_output(std::vector<WeightTarget>& targets) const;
 
   HeadLayers layers_;
   HeadShape shape_;
@@ -166,5 +165,12 @@ class Head {
   Arena own_weights_;
   std::string own_name_;  // of its tensor, without ".weight"
 };
+
+// Outputs over the vocabulary that are not tied to the word embeddings (own_output.cpp).
+struct OwnOutputs {
+  void (Head::*keep)(std::vector<WeightTarget>& targets) const;
+  Result<void> (Head::*choose)(std::span<const WeightTarget> targets);
+};
+extern const OwnOutputs kOwnOutputs;
 
 }  // namespace wattn

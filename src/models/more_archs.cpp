@@ -77,11 +77,14 @@ namespace wattn {
 WATTN_MORE_ARCHS(WATTN_DECLARE)
 #undef WATTN_DECLARE
 
-std::span<const Arch* const> more_archs() {
+namespace {
+
 #define WATTN_ADDRESS(name) &(name),
-  static constexpr const Arch* kArchs[] = {WATTN_MORE_ARCHS(WATTN_ADDRESS)};
+constexpr const Arch* kArchs[] = {WATTN_MORE_ARCHS(WATTN_ADDRESS)};
 #undef WATTN_ADDRESS
-  return kArchs;
-}
+
+}  // namespace
+
+const MoreArchs kMoreArchs{kArchs, advice_on, text_part};
 
 }  // namespace wattn

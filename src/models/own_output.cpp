@@ -34,8 +34,6 @@ void make(Own& own, const HeadShape& shape, const Kernels& kernels) {
 
 }  // namespace
 
-bool Head::may_be_untied() { return true; }
-
 // targets: of weight_targets(), with what repeats the tied tensors last. The bias of a Linear of its own counts, whichever comes
 // first.
 void Head::keep_own_output(std::vector<WeightTarget>& targets) const {
@@ -84,5 +82,7 @@ Result<void> Head::choose_output(std::span<const WeightTarget> targets) {
   own_name_ = found->name.substr(0, found->name.rfind('.'));
   return {};
 }
+
+const OwnOutputs kOwnOutputs{&Head::keep_own_output, &Head::choose_output};
 
 }  // namespace wattn

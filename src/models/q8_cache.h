@@ -1,4 +1,4 @@
-// Whether there are keys and values in 8 bits (ops/kv_q8.h). A program may define it as false.
+// Whether there are keys and values in 8 bits (ops/kv_q8.h).
 #pragma once
 
 namespace wattn {

@@ -242,9 +242,6 @@ Result<bool> Adapter::add_rare(Adapter& adapter, const WeightTarget& target, con
   return adapter.add_table_or_rows(target, tensor, values, model.shared);
 }
 
-const RareAdapters* rare_adapters() {
-  static constexpr RareAdapters kRare{Adapter::add_rare};
-  return &kRare;
-}
+const RareAdapters kRareAdapters{Adapter::add_rare};
 
 }  // namespace wattn

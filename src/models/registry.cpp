@@ -1,13 +1,14 @@
 // The common architectures, and how one is found. Adding one takes its file and a line here, or in more_archs.cpp if it is rare.
 #include <algorithm>
 
+#include "core/part.h"
 #include "models/arch.h"
 #include "models/gguf_config.h"
 #include "models/transformer.h"
 
 namespace wattn {
 
-// Those with only_key before others of the same model_type, and more_archs() before these.
+// Those with only_key before others of the same model_type, and more_archs.cpp's before these.
 #define WATTN_ARCHS(ARCH)  \
   ARCH(kBart)              \
   ARCH(kJinaBert)          \
@@ -42,13 +43,21 @@ const Arch* const kArchs[] = {WATTN_ARCHS(WATTN_ADDRESS)};
 // The first accepted architecture of that name, or null.
 template <class Accept>
 const Arch* find(std::string_view name, ArchName name_of, const Accept& accept) {
-  for (const std::span<const Arch* const> archs : {more_archs(), std::span<const Arch* const>(kArchs)}) {
+  const auto* more = Part<MoreArchs>::get();
+  for (const std::span<const Arch* const> archs :
+       {more ? more->archs : std::span<const Arch* const>(), std::span<const Arch* const>(kArchs)}) {
     for (const Arch* arch : archs) {
       const char* own = name_of(*arch);
       if (own && name == own && accept(*arch)) return arch;
     }
   }
   return nullptr;
+}
+
+std::string advice(std::string_view name, ArchName name_of) {
+  const auto* more = Part<MoreArchs>::get();
+  if (!more) return {};
+  return more->advice_on(name, name_of, std::span<const Arch* const>(kArchs));
 }
 
 constexpr const char* kExpected = "an architecture of docs/models.md";
@@ -140,7 +149,7 @@ Result<const Arch*> find_arch(JsonRef config) {
   if (arch) return arch;
   fields.unsupported("model_type", kExpected);
   Error error = fields.error();
-  error.message += advice_on(model_type, kNameOf, kArchs);
+  error.message += advice(model_type, kNameOf);
   return error;
 }
 
@@ -149,16 +158,17 @@ Result<const Arch*> find_gguf_arch(std::string_view architecture) {
   const Arch* arch = find(architecture, kNameOf, [](const Arch&) { return true; });
   if (arch) return arch;
   return unsupported_error("general.architecture: expected " + std::string(kExpected) + ", found " +
-                           (architecture.empty() ? "nothing" : shown_text(architecture)) +
-                           advice_on(architecture, kNameOf, kArchs));
+                           (architecture.empty() ? "nothing" : shown_text(architecture)) + advice(architecture, kNameOf));
 }
 
 Result<Json> read_config_json(std::string_view text) {
   constexpr const char* kName = "config.json";
   auto config = Json::parse(text, kName);
   if (!config.ok()) return config;
-  const std::string part = text_part(config.value().root());
-  if (!part.empty()) return read_config_json(part);
+  if (const auto* more = Part<MoreArchs>::get()) {
+    const std::string part = more->text_part(config.value().root());
+    if (!part.empty()) return read_config_json(part);
+  }
   const auto arch = find_arch(config.value().root());
   if (!arch.ok()) return arch.error();
   std::string members;

@@ -82,8 +82,6 @@ void read_longrope(Fields& config, Fields& rope, RopeScaling& out) {
   out.frequency = longrope_frequency;
 }
 
-}  // namespace
-
 bool read_more_rope(Fields& config, Fields& rope, RopeScaling& out) {
   const std::string_view type = rope.string_or(rope.has("rope_type") ? "rope_type" : "type", "");
   if (type != "yarn" && type != "longrope" && type != "su") return false;
@@ -101,5 +99,9 @@ bool read_more_rope(Fields& config, Fields& rope, RopeScaling& out) {
   }
   return true;
 }
+
+}  // namespace
+
+const MoreRopeTypes kMoreRopeTypes{read_more_rope};
 
 }  // namespace wattn

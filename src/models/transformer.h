@@ -48,22 +48,34 @@ struct TransformerLayer {
 };
 
 struct TargetList;
+class Fields;
 
-// Layers with experts (ops/experts.h). A program that defines these functions as empty has no such models.
-void take_experts(Arena& arena, const Kernels& kernels, WeightType type, const TransformerConfig& config,
-                  std::shared_ptr<Experts>& experts);
-void add_experts_targets(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer,
-                         std::size_t i, bool is_gguf, TargetList& list);
-// The short convolution of a layer. Likewise.
-void add_short_convolution_targets(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer,
-                                   std::size_t i, TargetList& list);
-// The convolution of TransformerConfig. Likewise.
+// The convolution of TransformerConfig.
 struct Convolution {
   LinearWeights layer;  // [hidden, kernel * hidden]: the columns of each token of the window, one after the other
   LayerNorm norm;
 };
-void add_convolution_targets(const TransformerConfig& config, const TransformerNames& names, const Convolution& convolution,
-                             TargetList& list);
+
+// Layers with experts (ops/experts.h).
+struct ExpertLayers {
+  void (*take)(Arena& arena, const Kernels& kernels, WeightType type, const TransformerConfig& config,
+               std::shared_ptr<Experts>& experts);
+  void (*add_targets)(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer, std::size_t i,
+                      bool is_gguf, TargetList& list);
+};
+extern const ExpertLayers kExpertLayers;
+
+// Convolutions, beside a layer and in one (convolution.cpp).
+struct Convolutions {
+  // conv_kernel_size, conv_groups and conv_act.
+  void (*read)(Fields& config, TransformerConfig& out);
+  void (*add_targets)(const TransformerConfig& config, const TransformerNames& names, const Convolution& convolution,
+                      TargetList& list);
+  void (*add_short_targets)(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer,
+                            std::size_t i, TargetList& list);
+};
+extern const Convolutions kConvolutions;
+
 // The weights outside of the layers. Empty: the model has none.
 struct TransformerEnds {
   WordTable word_table;            // words or lm_head, with what belongs to tokens

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 
+#include "core/part.h"
 #include "models/layers.h"
 #include "models/target_list.h"
 #include "models/transformer.h"
@@ -82,7 +83,7 @@ void Transformer::take_weight(Arena& arena, const Weight& weight) {
       take_words(arena, weight);
       break;
     case Hold::kExperts:
-      take_experts(arena, *kernels_, type_, config_, *static_cast<std::shared_ptr<Experts>*>(weight.at));
+      Part<ExpertLayers>::get()->take(arena, *kernels_, type_, config_, *static_cast<std::shared_ptr<Experts>*>(weight.at));
       break;
     case Hold::kDistances:
       *static_cast<DistanceBias*>(weight.at) = take_distance_bias(arena, config_.num_attention_heads, positions_);
@@ -236,7 +237,7 @@ void Transformer::add_embedding_slots(TargetList& list, const TransformerNames& 
     list.table(names.relative_embeddings, ends_->relative);
     if (config_.disentangled.norm) list.norm(names.relative_norm, ends_->relative_norm, true);
   }
-  if (config_.convolution.kernel > 0) add_convolution_targets(config_, names, ends_->convolution, list);
+  if (config_.convolution.kernel > 0) Part<Convolutions>::get()->add_targets(config_, names, ends_->convolution, list);
 }
 
 void Transformer::add_distance_slots(TargetList& list, const std::string& name, const DistanceBias& bias) const {
@@ -266,7 +267,7 @@ void Transformer::add_layer_slots(TargetList& list, const TransformerNames& name
   if (pre_norm && attention_norm) norm(names.attention_norm, layer.attention_norm);
   const bool convolves = config_.convolves(static_cast<std::int64_t>(i));
   if (convolves) {
-    add_short_convolution_targets(config_, names, layer, i, list);
+    Part<Convolutions>::get()->add_short_targets(config_, names, layer, i, list);
   } else if ((names.heads_in_turn || names.quarters_in_turn) && !is_gguf) {
     const std::int64_t head = config_.head_size();
     const std::size_t before = list.targets.size();
@@ -315,7 +316,7 @@ void Transformer::add_layer_slots(TargetList& list, const TransformerNames& name
   }
   if (pre_norm && config_.input_norms && config_.residual != Residual::kParallelOneNorm) norm(names.ffn_norm, layer.ffn_norm);
   if (config_.has_experts(static_cast<std::int64_t>(i))) {
-    add_experts_targets(config_, names, layer, i, is_gguf, list);
+    Part<ExpertLayers>::get()->add_targets(config_, names, layer, i, is_gguf, list);
   } else if (!config_.gated()) {
     matrix(names.plain_up && !is_gguf ? names.plain_up : names.up, layer.up, 0, ffn, biases.up);
   } else if (names.gate_up) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/part.h"
 #include "kernels/gradients.h"
 #include "kernels/pack.h"
 #include "ops/activation.h"
@@ -311,8 +312,8 @@ void attention(const Compute& compute, const AttentionShape& shape, const ScoreT
     if (input.cache) {
       const KvHead kept = input.cache->at(input.slots[sequence.index], input.layer, kv_head);
       if (input.cache->q8) {
-        store_q8(shape, kv_head, sequence.fresh, sequence.position, kept);
-        unpack_q8(shape, kept, sequence.keys, kv);
+        Part<Q8Cache>::get()->store(shape, kv_head, sequence.fresh, sequence.position, kept);
+        Part<Q8Cache>::get()->unpack(shape, kept, sequence.keys, kv);
       } else {
         kv = kept;
         if (input.keys) store_head(shape, kv_head, sequence.fresh, sequence.position, kv);

@@ -1,6 +1,7 @@
 // Copies of tokens between slots. Sequences are copied once a call, so this is built for size.
 #include <algorithm>
 
+#include "core/part.h"
 #include "ops/attention.h"
 #include "ops/kv_copy.h"
 #include "ops/kv_q8.h"
@@ -13,7 +14,7 @@ void copy_tokens(const SlotTokens& from, const SlotTokens& to, std::int64_t toke
   for (std::int64_t i = 0; i < from.cache.layers * shape.kv_heads; ++i) {  // the heads of all layers are contiguous
     const KvHead source = from.cache.at(from.slot, 0, i), copy = to.cache.at(to.slot, 0, i);
     if (from.cache.q8) {
-      copy_q8(shape, {source, from.begin}, {copy, to.begin}, tokens);
+      Part<Q8Cache>::get()->copy(shape, {source, from.begin}, {copy, to.begin}, tokens);
       continue;
     }
     copy_panels(source.keys + from.begin * key_dim, copy.keys + to.begin * key_dim, key_dim, tokens);

@@ -28,8 +28,6 @@ void store_row(const float* row, std::int64_t width, const Q8Rows& to, std::int6
   }
 }
 
-}  // namespace
-
 void store_q8(const AttentionShape& shape, std::int64_t kv_head, const KvRows& rows, std::int64_t position, const KvHead& to) {
   const std::int64_t key_dim = shape.head_dim, value_dim = shape.value_size();
   const std::int64_t value_stride = rows.value_stride > 0 ? rows.value_stride : rows.stride;
@@ -79,5 +77,9 @@ void copy_q8(const AttentionShape& shape, const HeadTokens& from, const HeadToke
   copy_columns(values.numbers + from.begin * kPanelWidth, from.head.length, to_values.numbers + to.begin * kPanelWidth,
                to.head.length, value_dim, tokens);
 }
+
+}  // namespace
+
+const Q8Cache kQ8Cache{store_q8, unpack_q8, copy_q8};
 
 }  // namespace wattn

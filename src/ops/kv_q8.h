@@ -2,22 +2,24 @@
 // nearest, halves away from zero.
 #pragma once
 
+#include "core/part.h"
 #include "ops/attention.h"
 
 namespace wattn {
 
-// A program that defines has_q8_cache() (models/q8_cache.h) as false defines these as nothing.
-
-// As store_kv() for one head.
-void store_q8(const AttentionShape& shape, std::int64_t kv_head, const KvRows& rows, std::int64_t position, const KvHead& to);
-// The first tokens of a head in 8 bits as floats. They may be more, up to whole panels of 8.
-void unpack_q8(const AttentionShape& shape, const KvHead& from, std::int64_t tokens, const KvHead& to);
-
-// As copy_tokens() of one head.
 struct HeadTokens {
   const KvHead& head;
   std::int64_t begin = 0;
 };
-void copy_q8(const AttentionShape& shape, const HeadTokens& from, const HeadTokens& to, std::int64_t tokens);
+
+struct Q8Cache {
+  // As store_kv() for one head.
+  void (*store)(const AttentionShape& shape, std::int64_t kv_head, const KvRows& rows, std::int64_t position, const KvHead& to);
+  // The first tokens of a head in 8 bits as floats. They may be more, up to whole panels of 8.
+  void (*unpack)(const AttentionShape& shape, const KvHead& from, std::int64_t tokens, const KvHead& to);
+  // As copy_tokens() of one head.
+  void (*copy)(const AttentionShape& shape, const HeadTokens& from, const HeadTokens& to, std::int64_t tokens);
+};
+extern const Q8Cache kQ8Cache;
 
 }  // namespace wattn

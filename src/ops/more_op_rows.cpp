@@ -60,6 +60,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-const OpRow* more_op_rows() { return kRows; }
+const MoreOps kMoreOps{kRows};
 
 }  // namespace wattn

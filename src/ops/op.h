@@ -30,7 +30,7 @@ enum class Op : std::uint8_t {
                // attention, x: queries; other: keys and values of the sources, or none: those of its state
   kStore,      // x: cross keys and values of a source, into its slot
   kSoftcap,    // factor * tanh(x / factor)
-  // Rare: in more_op_rows().
+  // Rare: in kMoreOps.
   kWindows,           // rows of x around each token, side by side, zeros outside of its sequence; factor: how many
   kExperts,           // the sum of the outputs of the experts that suit a token best; variant: Activation; weight: Experts
   kShortConvolution,  // of the columns B, C and x (ops/short_convolution.h); weight: LinearWeights in f32, [width, kernel]
@@ -126,7 +126,10 @@ struct OpRow {
 ScoreTerms score_terms(const OpCall& call, Disentangled& relative);
 AttentionInput attention_input(const OpCall& call);
 
-// From Op::kWindows on. A program that defines it as null has no models with such ops.
-const OpRow* more_op_rows();
+// From Op::kWindows on (more_op_rows.cpp).
+struct MoreOps {
+  const OpRow* rows;
+};
+extern const MoreOps kMoreOps;
 
 }  // namespace wattn

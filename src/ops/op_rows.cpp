@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/part.h"
 #include "ops/activation.h"
 #include "ops/embedding.h"
 #include "ops/linear.h"
@@ -215,7 +216,7 @@ constexpr OpRow kRows[kCommonOps] = {
 
 const OpRow& op_row(Op op) {
   const int row = static_cast<int>(op);
-  return row < kCommonOps ? kRows[row] : more_op_rows()[row - kCommonOps];
+  return row < kCommonOps ? kRows[row] : Part<MoreOps>::get()->rows[row - kCommonOps];
 }
 
 }  // namespace wattn

@@ -31,6 +31,11 @@ bool is_whitespace(char32_t c) { return has_flag(c, kCharWhitespace); }
 
 }  // namespace
 
+Result<void> AddedTokens::check(JsonRef json) {
+  const Result<AddedToken> token = read_added_token(json);
+  return token.ok() ? Result<void>() : Result<void>(token.error());
+}
+
 Result<AddedTokens> AddedTokens::from_json(JsonRef json, const TokenModel& model, const Normalizer* normalizer) {
   AddedTokens tokens;
   if (json.is_null()) return tokens;

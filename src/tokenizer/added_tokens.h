@@ -34,6 +34,8 @@ struct AddedToken {
 class AddedTokens {
  public:
   // json: the "added_tokens" of a tokenizer.json; may be absent. normalizer may be null.
+  // What is wrong with one of an array's tokens.
+  static Result<void> check(JsonRef json);
   static Result<AddedTokens> from_json(JsonRef json, const TokenModel& model, const Normalizer* normalizer);
   // More tokens, searched for in the raw text, under the next ids unless they have one.
   Result<void> add_special(const std::vector<std::string>& contents, const TokenModel& model);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "tokenizer/added_tokens.h"
 #include "tokenizer/formats/class_stages.h"
 #include "tokenizer/formats/converters.h"
 #include "tokenizer/formats/folder.h"
@@ -208,8 +209,9 @@ class ClassTokenizer {
     std::vector<std::string> known;
     std::string added;
     for (std::size_t i = 0; own.is_array() && i < own.size(); ++i) {
-      const Result<std::string_view> content = own[i]["content"].as_string_or("");
-      if (content.ok()) known.emplace_back(content.value());
+      // Read again below, under another file's name.
+      if (const Result<void> checked = AddedTokens::check(own[i]); !checked.ok()) return checked.error();
+      known.emplace_back(own[i]["content"].as_string().value());
       added += (added.empty() ? "" : ", ") + own[i].to_text();
     }
     if (class_.rules) special.complete(class_.rules->tokens);
@@ -257,10 +259,12 @@ class ClassTokenizer {
   TokenizerOrigin origin_;
 };
 
-}  // namespace
-
 Result<Tokenizer> class_tokenizer(const FolderFiles& folder, const std::vector<std::string_view>& vocab) {
   return ClassTokenizer(folder).read(vocab);
 }
+
+}  // namespace
+
+const FolderReader kClassFolders{class_tokenizer};
 
 }  // namespace wattn

@@ -33,11 +33,14 @@ struct FolderFiles {
 // "model_max_length" of tokenizer_config.json, as a member of an object.
 std::string max_length_json(JsonRef settings);
 
-// The tokenizer of a folder whose files say no more than one of them does: a tokenizer.json that its class would not change, BERT's
-// vocab.txt, or a GGUF file. None: that is not sure (plain.cpp).
-Result<std::optional<Tokenizer>> plain_tokenizer(const FolderFiles& folder, const std::vector<std::string_view>& vocab);
-
-// The tokenizer of any other folder, by all of its files (class_tokenizer.cpp). Only the full WebAssembly has it.
-Result<Tokenizer> class_tokenizer(const FolderFiles& folder, const std::vector<std::string_view>& vocab);
+// A reader of folders; each program adds one of the two.
+struct FolderReader {
+  Result<Tokenizer> (*read)(const FolderFiles& folder, const std::vector<std::string_view>& vocab);
+};
+// Reads any folder, by all of its files (class_tokenizer.cpp).
+extern const FolderReader kClassFolders;
+// Reads a folder whose files say no more than one of them does: a tokenizer.json that its class would not change, BERT's vocab.txt,
+// or a GGUF file. An UnsupportedError: that is not sure (plain.cpp).
+extern const FolderReader kPlainFolders;
 
 }  // namespace wattn

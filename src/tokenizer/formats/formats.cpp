@@ -5,6 +5,7 @@
 
 #include "core/gguf.h"
 #include "core/json.h"
+#include "core/part.h"
 #include "tokenizer/formats/folder.h"
 
 namespace wattn {
@@ -51,10 +52,7 @@ Result<Tokenizer> load_tokenizer(const std::vector<TokenizerFile>& files, const 
     for (const auto& [name, bytes] : contents) packed.push_back({name, bytes});
     if (!packed.empty()) return load_tokenizer(packed, vocab);
   }
-  Result<std::optional<Tokenizer>> plain = plain_tokenizer(folder.value(), vocab);
-  if (!plain.ok()) return plain.error();
-  if (plain.value()) return std::move(*plain.value());
-  return class_tokenizer(folder.value(), vocab);
+  return Part<FolderReader>::get()->read(folder.value(), vocab);
 }
 
 }  // namespace wattn

@@ -374,10 +374,15 @@ class Plain {
   TokenizerOrigin origin_;
 };
 
+Result<Tokenizer> plain_tokenizer(const FolderFiles& folder, const std::vector<std::string_view>& vocab) {
+  Result<std::optional<Tokenizer>> plain = Plain(folder, vocab).read();
+  if (!plain.ok()) return plain.error();
+  if (plain.value()) return std::move(*plain.value());
+  return unsupported_error("the files of this tokenizer: expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, found another");
+}
+
 }  // namespace
 
-Result<std::optional<Tokenizer>> plain_tokenizer(const FolderFiles& folder, const std::vector<std::string_view>& vocab) {
-  return Plain(folder, vocab).read();
-}
+const FolderReader kPlainFolders{plain_tokenizer};
 
 }  // namespace wattn

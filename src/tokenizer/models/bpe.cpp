@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/part.h"
 #include "core/utf.h"
 #include "tokenizer/component.h"
 #include "tokenizer/models/byte_tokens.h"
@@ -212,7 +213,9 @@ ModelResult read_bpe(JsonRef json, JsonRef options) {
   Result<Merges> merges = read_merges(json["merges"], vocabulary.value(), settings.prefix);
   if (!merges.ok()) return merges.error();
   auto model = std::make_unique<Bpe>(std::move(vocabulary).value(), std::move(merges).value(), std::move(settings));
-  return fields.has("num_known") ? with_known_tokens(std::move(model), json) : ModelResult(std::move(model));
+  if (!fields.has("num_known")) return ModelResult(std::move(model));
+  const auto* known = Part<KnownTokenModels>::get();
+  return known ? known->read(std::move(model), json) : ModelResult(unsupported_error("tokenizer: expected wattn-full"));
 }
 
 }  // namespace wattn

@@ -36,8 +36,6 @@ class KnownTokens : public TokenModel {
   std::int32_t known_;
 };
 
-}  // namespace
-
 ModelResult with_known_tokens(std::unique_ptr<TokenModel> model, JsonRef json) {
   Fields fields(json);
   const std::int64_t known = fields.size("num_known", model->num_ids());
@@ -46,5 +44,9 @@ ModelResult with_known_tokens(std::unique_ptr<TokenModel> model, JsonRef json) {
   if (!fields.ok()) return fields.error();
   return ModelResult(std::make_unique<KnownTokens>(std::move(model), static_cast<std::int32_t>(known)));
 }
+
+}  // namespace
+
+const KnownTokenModels kKnownTokenModels{with_known_tokens};
 
 }  // namespace wattn

@@ -47,7 +47,10 @@ inline JsonRef option_of(JsonRef json, JsonRef options, std::string_view key) {
 
 // The model without the tokens from json's num_known on: they only affect how text is split, and become the unknown token
 // (known.cpp).
-ModelResult with_known_tokens(std::unique_ptr<TokenModel> model, JsonRef json);
+struct KnownTokenModels {
+  ModelResult (*read)(std::unique_ptr<TokenModel> model, JsonRef json);
+};
+extern const KnownTokenModels kKnownTokenModels;
 
 // One reader per model; model.cpp lists them by "type".
 ModelResult read_wordpiece(JsonRef json, JsonRef options);   // wordpiece.cpp

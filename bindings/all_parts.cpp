@@ -1,0 +1,30 @@
+// Programs that link this file have all of wattn: the full WebAssembly and native ones.
+#include "core/part.h"
+#include "engine/model.h"
+#include "engine/retrieval.h"
+#include "io/gguf_blocks.h"
+#include "kernels/more_activations.h"
+#include "models/adapter.h"
+#include "models/arch.h"
+#include "models/config_fields.h"
+#include "models/heads.h"
+#include "models/transformer.h"
+#include "ops/kv_q8.h"
+#include "ops/op.h"
+#include "tokenizer/formats/folder.h"
+#include "tokenizer/models/model.h"
+
+namespace wattn {
+namespace {
+
+template <class... Functions>
+bool add(const Functions&... parts) {
+  return (Part<Functions>::add(parts) && ...);
+}
+
+[[maybe_unused]] const bool kAdded =
+    add(kMoreActivations, kMoreBlockTypes, kMoreOps, kQ8Cache, kKnownTokenModels, kClassFolders, kMoreArchs, kMoreRopeTypes,
+        kExpertLayers, kConvolutions, kOwnOutputs, kRareAdapters, kSpanLoader, kTaskAdapters, kAdaptedWords, kRetrievalReader);
+
+}  // namespace
+}  // namespace wattn
