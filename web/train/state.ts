@@ -5,6 +5,7 @@ import { parseJson } from '../core/json.js';
 import { Tensor } from '../core/tensor.js';
 import { loadTensors } from '../source/safetensors.js';
 import { checkSealed, saveSealed } from '../source/sealed.js';
+import { Sha256 } from '../source/sha256.js';
 
 /** What a run is made of. Rows and model: hashes. model is empty in a state of version 1, whose hash followed a layout that is no more. */
 export interface MadeOf {
@@ -86,4 +87,22 @@ export async function readState(bytes: Uint8Array, where: string): Promise<Stopp
   const [score] = new Float64Array(Int32Array.from(take<Int32Array>('best_score', 'int32', 2)).buffer);
   const best = { state: take<Float32Array>('best_state', 'float32'), step: bestStep as number, stale: stale as number };
   return { ...stopped, best: { ...best, score: score as number } };
+}
+
+/** Of a value as JSON. */
+export function hashOf(value: unknown): string {
+  const hash = new Sha256();
+  hash.update(new TextEncoder().encode(JSON.stringify(value)));
+  return hash.hex();
+}
+
+/** What differs between a run that stopped and this one; undefined: nothing. */
+export function difference(before: MadeOf, now: MadeOf): string | undefined {
+  if (before.model && before.model !== now.model) return 'the weights of the model are others';
+  if (before.rows !== now.rows) return 'the training rows are others';
+  if (before.validation !== now.validation) return 'the validation rows are others';
+  const show = (value: unknown) => (value === undefined ? 'none' : JSON.stringify(value));
+  const names = new Set([...Object.keys(now.options), ...Object.keys(before.options)]);
+  const differs = [...names].find((name) => show(before.options[name]) !== show(now.options[name]));
+  return differs && `${differs} was ${show(before.options[differs])} and is ${show(now.options[differs])}`;
 }

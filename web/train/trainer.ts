@@ -3,14 +3,10 @@ import { InputError, StateError } from '../core/errors.js';
 import { ownCopy, readOptions } from '../core/options.js';
 import { Progress, type ReportTo } from '../core/progress.js';
 import { Breather, throwIfAborted } from '../core/signal.js';
-import { Tensor } from '../core/tensor.js';
 import { warnOnce } from '../core/warn.js';
 import { Engine } from '../engine/engine.js';
 import { RemoteEngine } from '../engine/remote_engine.js';
 import type { EmbedOptions, LoadOptions, ModelInfo } from '../engine/types.js';
-import { save_adapter, type AdapterConfig, type AdapterLabels } from '../source/peft.js';
-import { saveSealed } from '../source/sealed.js';
-import { Sha256 } from '../source/sha256.js';
 import type { NamedBytes } from '../source/model_files.js';
 import type { ModelSpecifier } from '../source/types.js';
 import type { HeadKind } from '../host/seam.js';
@@ -35,10 +31,9 @@ import {
   type TrainedLoss,
 } from './rows.js';
 import { evaluateOwn, ownParts, ownStep } from './own_loss.js';
-import type { SeamTrainOptions } from '../host/seam.js';
-import type { SeamNamedTensor } from './train_files.js';
-import { withMembers } from './config_text.js';
-import { readState, writeState, type Best, type MadeOf } from './state.js';
+import { adapterFiles, originOf, toSafetensors, type Origin } from './adapter_files.js';
+import { beginRequest, configWithHead } from './request.js';
+import { difference, hashOf, readState, writeState, type Best, type MadeOf } from './state.js';
 import { startTrainer } from './workers.js';
 import {
   checkLoss,
@@ -48,7 +43,6 @@ import {
   kHeads,
   kLanguageHeads,
   kMostLanguageTokens,
-  kRates,
   kRules,
   kTasks,
   kTrainRules,
@@ -69,28 +63,11 @@ import type {
   TrainingRow,
 } from './types.js';
 
-function hashOf(value: unknown): string {
-  const hash = new Sha256();
-  hash.update(new TextEncoder().encode(JSON.stringify(value)));
-  return hash.hex();
-}
-
 /** All rows, with labels of any kind. */
 function textsOf(examples: Examples, { isHead, names }: Pick<Run, 'isHead' | 'names'>): Rows {
   const all = Array.from({ length: examples.size }, (_, i) => i);
   const labelIds = examples.labels.map((own) => own.map(() => 0));
   return isHead ? takeForHead(examples, all, labelIds, names.length) : takeSentences(examples, all, labelIds);
-}
-
-/** What differs between a run that stopped and this one; undefined: nothing. */
-function difference(before: MadeOf, now: MadeOf): string | undefined {
-  if (before.model && before.model !== now.model) return 'the weights of the model are others';
-  if (before.rows !== now.rows) return 'the training rows are others';
-  if (before.validation !== now.validation) return 'the validation rows are others';
-  const show = (value: unknown) => (value === undefined ? 'none' : JSON.stringify(value));
-  const names = new Set([...Object.keys(now.options), ...Object.keys(before.options)]);
-  const differs = [...names].find((name) => show(before.options[name]) !== show(now.options[name]));
-  return differs && `${differs} was ${show(before.options[differs])} and is ${show(now.options[differs])}`;
 }
 
 /** What a fit has settled. */
@@ -104,15 +81,6 @@ interface Run {
   isHead: boolean;
   /** The loss by name that a head for these rows has. */
   ofHead: HeadLoss | undefined;
-}
-
-/** The model that was loaded, as an adapter's base. */
-type Origin = Pick<AdapterConfig, 'base_model_name_or_path' | 'revision'>;
-
-/** By a hub id or a folder: files in memory, URLs and GGUF files are none to Python. */
-function originOf(model: ModelSpecifier | null, revision: string | null | undefined): Origin {
-  if (typeof model !== 'string' || /^[a-z]{2,}:|:[^/\\]+$|\.gguf$/i.test(model)) return {};
-  return { base_model_name_or_path: model, ...(revision && { revision }) };
 }
 
 /**
@@ -471,26 +439,6 @@ export class Trainer {
     return readLabels({ id2label }, Object.keys(id2label).length);
   }
 
-  /** config.json of the model with a new head. */
-  private configWith(names: readonly string[], loss: HeadLoss | undefined): string {
-    const { suffix } = kHeads[this.settings.task as keyof typeof kHeads];
-    const { architectures } = readConfig(this.engine) as Record<string, unknown>;
-    const [base] = Array.isArray(architectures) ? architectures : [];
-    const problem = {
-      CrossEntropyLoss: 'single_label_classification',
-      BCEWithLogitsLoss: 'multi_label_classification',
-      MSELoss: 'regression',
-    };
-    const hasProblem = loss && suffix === kHeads['text-classification'].suffix;
-    const [, bytes] = this.engine.files.find(([name]) => name === 'config.json') as NamedBytes;
-    return withMembers(new TextDecoder().decode(bytes), {
-      architectures: typeof base === 'string' ? [base.replace(/(Model|For\w+|LMHeadModel)$/, suffix)] : undefined,
-      ...(hasProblem && { problem_type: problem[loss] }),
-      id2label: Object.fromEntries(names.map((name, i) => [i, name])),
-      label2id: Object.fromEntries(names.map((name, i) => [name, i])),
-    });
-  }
-
   /** Begins training with these settings, unless it has begun with them. */
   private async begin({
     loss,
@@ -502,54 +450,18 @@ export class Trainer {
     if (this.run && this.step > 0) return;
     this.run = undefined; // there is none if this fails
     this.best = undefined;
-    const { settings } = this;
-    const { method = 'lora', r = 8, learning_rate, warmup_steps, margin } = settings;
-    const target_modules = toTargets(settings.target_modules);
-    if (settings.label_smoothing_factor && loss !== 'CrossEntropyLoss') {
-      throw new InputError(`${where}: option 'label_smoothing_factor': expected CrossEntropyLoss with it, found ${loss}`);
-    }
-    if (settings.use_dora && settings.lora_dropout) {
-      throw new InputError(`${where}: option 'lora_dropout': expected 0 with use_dora, found ${settings.lora_dropout}`);
-    }
     const makesHead = isHead && !this.hasHead;
-    const request: SeamTrainOptions = {
-      ...pick(settings, [
-        'use_rslora',
-        'use_dora',
-        'lora_dropout',
-        'bias',
-        'last_layers',
-        'scale',
-        'temperature',
-        'label_smoothing_factor',
-        'adam_beta1',
-        'adam_beta2',
-        'adam_epsilon',
-      ]),
-      ...pick(settings, ['max_length', 'checkpointing', 'dropout', 'freeze_embeddings', 'seed']),
-      ...(settings.max_grad_norm !== undefined && { max_grad_norm: Math.min(settings.max_grad_norm, Number.MAX_VALUE) }), // JSON has no infinity
-      config: makesHead ? this.configWith(names, ofHead) : JSON.stringify(readConfig(this.engine)),
-      ...(makesHead && { head: kHeads[this.settings.task as keyof typeof kHeads].head }),
-      method,
-      loss,
-      r,
-      lora_alpha: settings.lora_alpha ?? 2 * r,
-      ...(target_modules && { target_modules }),
-      margin: margin ?? (loss === 'ContrastiveLoss' ? 0.5 : 5),
-      learning_rate: learning_rate ?? kRates[isHead ? 'head' : 'sentences'][method],
-      lr_scheduler_type: settings.lr_scheduler_type ?? 'linear',
-      weight_decay: settings.weight_decay ?? 0.01,
-      warmup_steps: warmup_steps ?? Math.floor(steps / 10),
-      max_steps: steps,
-      ...(settings.task in kLanguageHeads && !settings.max_length && { max_length: kMostLanguageTokens }),
-    };
+    const config = makesHead
+      ? configWithHead(this.engine, this.settings.task, names, ofHead)
+      : JSON.stringify(readConfig(this.engine));
+    const request = beginRequest(this.settings, { loss, steps, isHead, makesHead, config });
     const { config: _config, ...options } = request;
     const { target_modules: targets, excluded_modules, fingerprint } = await this.ask('begin', request);
     this.targets = targets;
     this.excluded = excluded_modules;
     this.begun = { fingerprint, options };
     this.weights = await this.ask('plan', { tokens: 1, max_seq: 1, parts: 1, words: 0 });
-    if (makesHead && this.engine instanceof RemoteEngine) useConfig(this.engine.files as NamedBytes[], request.config);
+    if (makesHead && this.engine instanceof RemoteEngine) useConfig(this.engine.files as NamedBytes[], config);
   }
 
   /**
@@ -562,40 +474,15 @@ export class Trainer {
     const files: TrainedFiles = { ...this.fitted?.save() };
     if ((this.settings.method ?? 'lora') === 'lora') {
       const { tensors } = await this.ask('adapter', undefined);
-      for (const [name, bytes] of await this.adapterFiles(tensors)) files[name] = bytes;
+      const { targets, excluded, origin, settings } = this;
+      const made = { targets, excluded, origin, isHead: this.run.isHead, config: readConfig(this.engine) };
+      for (const [name, bytes] of await adapterFiles(tensors, settings, made)) files[name] = bytes;
       return files;
     }
     const { withVocabulary } = await import('../source/gguf_header.js');
     for (const [name, bytes] of withVocabulary(this.engine.files)) files[name] = bytes;
     files['model.safetensors'] = await toSafetensors((await this.ask('checkpoint', undefined)).tensors);
     return files;
-  }
-
-  /** LoRA's matrices and a head as PEFT has them. */
-  private adapterFiles(tensors: readonly SeamNamedTensor[]): Promise<Map<string, Uint8Array>> {
-    const { r = 8, lora_alpha = 2 * r, lora_dropout = 0, bias = 'none', task } = this.settings;
-    const { use_rslora = false, use_dora = false } = this.settings;
-    const isHead = (name: string) => name.endsWith('.weight') && !/\.lora_[AB]\.weight$/.test(name); // others are biases
-    const heads = tensors.filter(({ name }) => isHead(name)).map(({ name }) => name.split('.')[2] as string);
-    const task_type = {
-      'text-classification': 'SEQ_CLS',
-      'token-classification': 'TOKEN_CLS',
-      'text-generation': 'CAUSAL_LM',
-      'text2text-generation': 'SEQ_2_SEQ_LM',
-      'feature-extraction': 'FEATURE_EXTRACTION',
-    }[this.run?.isHead ? task : 'feature-extraction'];
-    const target_modules = this.targets[0] === 'all-linear' ? 'all-linear' : this.targets;
-    const modules_to_save = heads.length > 0 ? [...new Set(heads)] : null;
-    const { id2label, problem_type } = heads.length > 0 ? readConfig(this.engine) : {};
-    return save_adapter(
-      Object.fromEntries(tensors.map(({ name, dims, data }) => [name, new Tensor('float32', data, dims)])),
-      {
-        ...{ r, lora_alpha, use_rslora, use_dora, lora_dropout, bias, target_modules, modules_to_save, task_type },
-        ...(this.excluded.length > 0 && { exclude_modules: this.excluded }),
-        ...this.origin,
-      } as AdapterConfig,
-      { ...(id2label && { id2label }), ...(problem_type && { problem_type }) } as AdapterLabels,
-    );
   }
 
   /**
@@ -634,11 +521,3 @@ export class Trainer {
     return answer as Requests[Kind][1];
   }
 }
-
-const pick = <T extends object, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> =>
-  Object.fromEntries(keys.flatMap((key) => (from[key] === undefined ? [] : [[key, from[key]]]))) as Pick<T, K>;
-
-const toSafetensors = (tensors: readonly SeamNamedTensor[]): Promise<Uint8Array> =>
-  saveSealed(Object.fromEntries(tensors.map(({ name, dims, data }) => [name, new Tensor('float32', data, dims)])), {
-    format: 'pt',
-  });
