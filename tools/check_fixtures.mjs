@@ -5,7 +5,9 @@ import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, extname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { build as esbuild } from 'esbuild';
 import { blocksOf } from './docs/examples.mjs';
 import { checklist, checkPage, inPage, install, kInlinePolicy, model, moveAway, pack, same, withServer } from './lib/consumers.mjs';
 import { createdChat, createdSearch, createdWorker } from './lib/created.mjs';
@@ -244,29 +246,55 @@ function inspect(folder, command) {
   same([content[0].text, isError], ['search: query: expected a text, found undefined', true], 'search without a query');
 }
 
-/** `wattn serve` and `wattn mcp` with the clients that others wrote: for Node, and for Python where it has them (pip install openai). */
+/** The tests' tiny decoder that can spell JSON and calls of tools, in a folder. */
+async function spellingModel(folder) {
+  const source = join(root, 'tests/web/structured_models.ts');
+  const outfile = join(folder, 'models.mjs');
+  const define = { 'import.meta.url': JSON.stringify(pathToFileURL(source).href) };
+  await esbuild({ entryPoints: [source], bundle: true, platform: 'node', format: 'esm', external: ['wattn'], define, outfile });
+  const { callingModel, callingTemplate } = await import(pathToFileURL(outfile).href);
+  const model = join(folder, 'writer');
+  mkdirSync(model);
+  const files = callingModel(callingTemplate('<tool_call>'), ['<tool_call>', '</tool_call>']);
+  for (const [name, bytes] of files) writeFileSync(join(model, name), bytes);
+  return model;
+}
+
+/** `wattn serve` and `wattn mcp` with the clients that others wrote: for Node, and for Python where it has them (pip install openai langchain-openai llama-index-llms-openai-like
+ * llama-index-embeddings-text-embeddings-inference). */
 async function serveClients() {
   const folder = install(packing, 'serve-clients', { network: true });
   const command = join(folder, 'node_modules/wattn/dist/cli.js');
   mkdirSync(join(folder, 'notes'));
   writeFileSync(join(folder, 'notes/bakery.md'), 'The bakery opens at seven.');
   writeFileSync(join(folder, 'notes/cats.txt'), 'Cats sleep most of the day.');
-  const writer = join(root, 'tests/goldens/decoders/llama');
+  const writer = await spellingModel(folder);
   inspect(folder, command);
-  const started = (args, use) =>
-    withServer(process.execPath, [command, ...args, '--port', '0'], { cwd: folder, address: /"url":"([^"]*)"/ }, use);
+  const key = 'a-key';
+  const commands = {
+    embeddings: ['serve'],
+    chats: ['serve', '--model', writer],
+    busy: ['serve', '--max-concurrent-requests', '1', '--api-key', key],
+    tools: ['mcp', 'notes', '--http'],
+  };
   const python = process.env.WATTN_PYTHON ?? 'python3';
-  const hasPython = spawnSync(python, ['-c', 'import openai']).status === 0;
-  return started(['serve'], (embeddings) =>
-    started(['serve', '--model', writer], (chats) =>
-      started(['mcp', 'notes', '--http'], (tools) => {
-        run(process.execPath, ['check.js', embeddings, chats, tools, command], { cwd: folder });
-        if (hasPython) return run(python, ['check.py', embeddings, chats], { cwd: folder }).trim().replaceAll('\n', ', ');
-        return 'without Python: it has no openai (WATTN_PYTHON names another)';
-      }),
-    ),
-  );
+  const check = (about) => {
+    const told = JSON.stringify(about);
+    run(process.execPath, ['check.js', told], { cwd: folder });
+    if (spawnSync(python, ['-c', 'import openai']).status !== 0)
+      return `without Python's clients: ${python} (WATTN_PYTHON) cannot import openai`;
+    return `with Python's clients ${run(python, ['check.py', told], { cwd: folder }).trim().replaceAll('\n', ', ')}`.trim();
+  };
+  const started = ([[name, args], ...others], about) =>
+    withServer(process.execPath, [command, ...args, '--port', '0'], { cwd: folder, address: /"url":"([^"]*)"/ }, (url) => {
+      const all = { ...about, [name]: url };
+      return others.length > 0 ? started(others, all) : check(all);
+    });
+  return started(Object.entries(commands), { command, key });
 }
+
+/** Entries for pages, which are modules alone. */
+const kOfPages = ['static-search', 'search-element'];
 
 /** Runs package linters on the package. */
 function linters() {
@@ -274,7 +302,9 @@ function linters() {
   run(bin(folder, 'publint'), [packing.tarball, '--strict'], { cwd: folder });
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const files = Object.keys(exports).filter((entry) => /\.(wasm|gguf|json)$/.test(entry)).map((entry) => entry.slice(2)); // prettier-ignore
-  run(bin(folder, 'attw'), [packing.tarball, '--profile', 'node16', '--exclude-entrypoints', ...files], { cwd: folder });
+  const attw = (...args) => run(bin(folder, 'attw'), [packing.tarball, ...args], { cwd: folder });
+  attw('--profile', 'node16', '--exclude-entrypoints', ...files, ...kOfPages);
+  attw('--profile', 'esm-only', '--entrypoints', ...kOfPages);
 }
 
 const fixtures = {
