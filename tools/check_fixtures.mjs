@@ -11,6 +11,7 @@ import { build as esbuild } from 'esbuild';
 import { blocksOf } from './docs/examples.mjs';
 import { checklist, checkPage, inPage, install, kInlinePolicy, model, moveAway, pack, same, withServer } from './lib/consumers.mjs';
 import { createdChat, createdSearch, createdWorker } from './lib/created.mjs';
+import { dockerLayout, electronHalves, vscodeExtension } from './lib/deployed.mjs';
 import { fail, root, run } from './lib/shell.mjs';
 import { findChromium } from './setup.mjs';
 
@@ -117,8 +118,11 @@ function singleBinary() {
   return ways.join(', ');
 }
 
-/** What a free plan of Cloudflare's would count of an upload that embeds, classifies and searches, without a model: bytes after gzip. */
-const kMostUploaded = 600_000;
+/**
+ * What Cloudflare's plans count of an upload that embeds, classifies and searches, without a model: bytes after gzip. 70,000 of them are the words of 25 languages
+ * (web/search/languages), which an upload has all of.
+ */
+const kMostUploaded = 670_000;
 
 /** In Cloudflare's run time, as wrangler bundles it. */
 function workerd() {
@@ -326,6 +330,9 @@ const fixtures = {
   'sveltekit-moved': movedServer('sveltekit-moved', 'build/index.js', true),
   workerd,
   'single-binary': singleBinary,
+  vscode: () => vscodeExtension(packing),
+  docker: () => dockerLayout(packing),
+  electron: () => electronHalves(packing),
   jest: jestJsdom,
   llamaindex: integration('llamaindex', 'LlamaIndex.TS'),
   orama: integration('orama', 'Orama'),

@@ -19,6 +19,9 @@ function makeWorker(kind: WorkerKind): Worker {
 
 /** A worker whose script is in this one. */
 export function blobWorker(script: string): Worker {
+  // A page without an origin (file:, a sandboxed frame) may start modules from data: alone.
+  if (__WATTN_INLINE__ && globalThis.origin === 'null')
+    return new Worker(`data:text/javascript,${encodeURIComponent(script)}`, { type: 'module' });
   const url = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
   const drop = () => URL.revokeObjectURL(url);
   try {
