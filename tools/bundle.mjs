@@ -74,6 +74,27 @@ export const [${names.join(', ')}] = (shared.errors ??= [${names.map((name) => `
   },
 };
 
+/** An import() of a file of wattn's, which is loaded when it is first needed; not the type of one. */
+const kLater = /(?<!typeof )import\('(\.[^']+)'\)(?!\.[A-Z])/g;
+
+/** Where such a file cannot be loaded, the error is one of wattn's (web/core/chunk.ts). In a bundle of one file nothing is loaded. */
+const laterParts = {
+  name: 'later-parts',
+  setup({ onLoad }) {
+    const web = join(root, 'web');
+    onLoad({ filter: /[/\\]web[/\\].*\.ts$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8');
+      const contents = text.replace(kLater, "__loaded(import('$1'))");
+      if (contents === text || !path.startsWith(web)) return undefined;
+      const chunk = relative(dirname(path), join(web, 'core/chunk.js')).replaceAll('\\', '/');
+      return {
+        contents: `${contents}\nimport { loaded as __loaded } from '${chunk.startsWith('.') ? chunk : `./${chunk}`}';\n`,
+        loader: 'ts',
+      };
+    });
+  },
+};
+
 /** In bundles for another platform than a page, `x_node.ts` or `x_edge.ts` replaces `x.ts`. files: an expression for the names x. */
 const replaced = (platform, files) => ({
   name: `${platform}-modules`,
@@ -279,10 +300,11 @@ async function bundle(memoryFlags) {
     const how = node && !inWorker ? { minifySyntax: true } : { minify: true };
     const { define = {}, inject = [], ...others } = { ...own };
     const names = Object.entries(entries);
+    const isSplit = split || names.length > 1;
     const { outputFiles } = await build({
       entryPoints: Object.fromEntries(names.map(([out, name]) => [out, join(root, 'web/entries', `${name}.ts`)])),
       outdir: dist,
-      splitting: split || names.length > 1,
+      splitting: isSplit,
       write: false,
       chunkNames: 'chunk-[name]-[hash]', // beside the entry: what a page loads only when it asks for it
       bundle: true,
@@ -307,6 +329,7 @@ async function bundle(memoryFlags) {
         ...(inWorker || 'thread' in entries ? [] : [sharedErrors]),
         ...(edge ? [edgeModules, importedWasm] : inline ? [node ? inlineNodeFiles : inlineFiles] : []),
         ...(node ? [nodeModules] : []),
+        ...(isSplit ? [laterParts] : []),
         ...plugins,
       ],
       logLevel: 'warning',

@@ -102,7 +102,7 @@ export class OutOfMemoryError extends WattnError {
 }
 
 /**
- * A call in the wrong state: after `dispose()`, after a failure inside WebAssembly, or with files of different builds of wattn.
+ * A call in the wrong state: after `dispose()`, after a failure inside WebAssembly, or with files of wattn missing or of different builds.
  *
  * @example
  * try {

@@ -2,6 +2,7 @@
 // load, so that a page with only one of them loads nothing of the other.
 export * from '../core/answers.js';
 export * from '../core/callback.js';
+export * from '../core/chunk.js';
 export * from '../core/env.js';
 export * from '../core/errors.js';
 export * from '../core/json.js';

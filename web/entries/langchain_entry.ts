@@ -4,7 +4,7 @@
  * @module
  */
 import { AutoTokenizer } from './index.js';
-import { InputError } from '../core/errors.js';
+import { InputError, UnsupportedError } from '../core/errors.js';
 import { readOptions } from '../core/options.js';
 import type { EmbedOptions } from '../engine/types.js';
 import type { ModelSpecifier } from '../source/types.js';
@@ -151,6 +151,11 @@ export async function chatModel(fields: ChatWattnFields): Promise<ChatWattn> {
   fields = readOptions('chatModel', fields, ['model', 'options']);
   if (fields.model === undefined) throw new InputError("chatModel: expected the field 'model', found none");
   const load = given('chatModel', 'text-generation', fields.model);
-  const { ChatWattn } = await import('./langchain_chat.js');
+  const { ChatWattn } = await import('./langchain_chat.js').catch((error: Error) => {
+    if (!error.message.includes('@langchain/core')) throw error;
+    throw new UnsupportedError("chatModel: needs the package '@langchain/core', which was not found: npm install @langchain/core", {
+      cause: error.cause,
+    });
+  });
   return new ChatWattn(load, fields.options ?? {});
 }
