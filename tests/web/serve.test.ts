@@ -312,6 +312,26 @@ describe('a model that writes', () => {
     }
   });
 
+  it('computes chats that wait together in one call, each with the bits of its own', async () => {
+    const before = await server.metric('batches_total');
+    const chats = Array.from({ length: 9 }, (_, i) => [
+      { role: 'user', content: `The boat ${'and the river '.repeat(i % 4)}${i}` },
+    ]);
+    const body = { max_tokens: 24, temperature: 0 };
+    const replies = await Promise.all(chats.map((messages) => chat({ messages, ...body })));
+    for (const [i, messages] of chats.entries()) {
+      const [wanted] = await generate(messages, { max_new_tokens: 24, do_sample: false, return_full_text: false });
+      const { choices, usage } = replies[i]!.json;
+      expect([i, choices[0].message.content]).toEqual([i, wanted!.generated_text]);
+      expect(usage).toMatchObject({ prompt_tokens: wanted!.prompt_tokens, completion_tokens: wanted!.tokens.length });
+    }
+    expect((await server.metric('batches_total')) - before).toBeLessThan(9);
+    // One that is too long fails alone.
+    const long = [{ role: 'user', content: 'boat '.repeat(5000) }];
+    const mixed = await Promise.all([chats[0]!, long, chats[1]!, chats[2]!].map((messages) => chat({ messages, ...body })));
+    expect(mixed.map(({ status }) => status)).toEqual([200, 400, 200, 200]);
+  });
+
   it('constrains answers by response_format, as the library does', async () => {
     const response_format = { type: 'regex' as const, regex: '(the|boat)( [a-z]{1,9}){3,4}' }; // the tiny model has no braces
     const [wanted] = await generate(messages, { max_new_tokens: 60, do_sample: false, return_full_text: false, response_format });

@@ -90,6 +90,9 @@ export type Served = Asked & {
   dispose(): Promise<void>;
 };
 
+/** Chats of a call, at most: those that generation computes together. */
+const kChats = 8;
+
 /** The task that a model's files are for, as far as they say it. */
 async function taskOf({ model, load }: ModelSettings): Promise<ServedTask> {
   if (model === undefined) return 'feature-extraction';
@@ -149,7 +152,7 @@ const runLabels =
 const runChats =
   (pipe: TextGenerationPipeline) =>
   async (
-    [chat]: readonly ChatMessage[][],
+    chats: readonly ChatMessage[][],
     { options, onDelta }: ChatOptions,
     signal: AbortSignal,
   ): Promise<Answer<Continued[]>[]> => {
@@ -162,8 +165,19 @@ const runChats =
         if (content !== undefined) pieces.push(content);
       });
     const all = set({ ...options, delta_callback, signal, return_full_text: false });
-    const made = await (pipe(chat as ChatMessage[], all as never) as Promise<GeneratedText[]>).catch(readBeginning);
+    const [first] = chats;
+    const lists =
+      chats.length > 1
+        ? ((await pipe([...chats], all as never)) as GeneratedText[][])
+        : [await (pipe(first as ChatMessage[], all as never) as Promise<GeneratedText[]>).catch(readBeginning)];
     pieces?.end();
+    return lists.map(continuedFrom(stops));
+  };
+
+/** The answer to a chat, up to a stop text. */
+const continuedFrom =
+  (stops: readonly string[]) =>
+  (made: readonly GeneratedText[]): Answer<Continued[]> => {
     const result = made.map((one) => {
       const {
         generated_text,
@@ -187,7 +201,7 @@ const runChats =
         logprobs,
       };
     });
-    return [{ result, tokens: result.reduce((sum, { tokens }) => sum + tokens, 0), truncated: false }];
+    return { result, tokens: result.reduce((sum, { tokens }) => sum + tokens, 0), truncated: false };
   };
 
 /** The names of labels in the order of their numbers. */
@@ -240,7 +254,7 @@ export async function loadServed(settings: ModelSettings): Promise<Served> {
     const batches: Labels = new Batches(runLabels(own), ofTexts);
     return { task, batches, labels: await labelsOf(own, settings), ...shared };
   }
-  const batches: Chats = new Batches(runChats(pipe as TextGenerationPipeline), { ...limits, sizeOf: () => 1 });
+  const batches: Chats = new Batches(runChats(pipe as TextGenerationPipeline), { ...limits, tokens: kChats, sizeOf: () => 1 });
   return { task, batches, ...shared };
 }
 

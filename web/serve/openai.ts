@@ -1,7 +1,7 @@
 // OpenAI's routes: embeddings, chat completions, models.
 import { randomUUID } from 'node:crypto';
 import type { Rules } from '../core/options.js';
-import type { ChatDelta, ToolCall } from '../entries/index.js';
+import type { ChatDelta, TextGenerationOptions, ToolCall } from '../entries/index.js';
 import type { GeneratedLogprob, TokenProbability } from '../generation/generation_types.js';
 import { generateOptions, kChat, readChat, readMessages } from './chat_request.js';
 import { HttpError, wrongRequest } from './http_error.js';
@@ -81,6 +81,10 @@ function logprobsOf(tokens: readonly GeneratedLogprob[] | undefined) {
   return content ? { content, refusal: null } : null;
 }
 
+/** Whether a chat shares no call: with a seed, draws follow from the place in a call; the other options make it several texts, or one that its length may cut. */
+const isAlone = ({ do_sample, seed, num_return_sequences, response_format, tools }: TextGenerationOptions): boolean =>
+  (do_sample !== false && seed !== undefined) || [num_return_sequences, response_format, tools].some((each) => each !== undefined);
+
 const chat = (settings: RouteSettings): Route['run'] =>
   async function (body, signal) {
     const given = readChat(body);
@@ -96,7 +100,7 @@ const chat = (settings: RouteSettings): Route['run'] =>
       system_fingerprint: info.build_id,
     });
     const ask = async (onDelta?: (delta: ChatDelta) => void) => {
-      const [answer] = await batches.ask([messages], { options, onDelta }, signal, true);
+      const [answer] = await batches.ask([messages], { options, onDelta }, signal, onDelta !== undefined || isAlone(options));
       return answer?.result as Continued[];
     };
     if (!given.stream) {
