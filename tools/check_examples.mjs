@@ -1,12 +1,12 @@
 // Installs each example (examples/) outside the checkout from the packed tarball and uses it as a person would. Takes minutes and needs a
 // network, so it runs nightly. `node tools/check_examples.mjs [NAME...]`
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { createServer } from 'vite';
 import { cos_sim, pipeline } from '../dist/node.js';
-import { checklist, inPage, install, kPatience, kPolicy, pack, serve, withServer } from './lib/consumers.mjs';
-import { capture, fail, run } from './lib/shell.mjs';
+import { checklist, eachSize, inPage, install, kPatience, kPolicy, pack, serve, withServer } from './lib/consumers.mjs';
+import { capture, fail, root, run } from './lib/shell.mjs';
 import { findChromium } from './setup.mjs';
 
 process.env.CHROME ??= findChromium();
@@ -129,6 +129,98 @@ async function searchFiles() {
   }
 }
 
+/** Random weights that can spell what the form's schema allows. */
+function writeSpellingModel(folder) {
+  cpSync(join(root, 'tests/goldens/decoders/llama'), folder, { recursive: true });
+  const special = ['<unk>', '<s>', '</s>'];
+  const tokens = [...special, ...'{}[]":,.-@\\0123456789abcdefghijklmnopqrstuvwxyz', 'Ġ'];
+  const json = (name, value) => writeFileSync(join(folder, name), JSON.stringify(value));
+  const bytes = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true };
+  json('config.json', { ...JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8')), max_position_embeddings: 4096 });
+  json('tokenizer.json', {
+    version: '1.0',
+    added_tokens: special.map((content, id) => ({
+      content,
+      id,
+      special: true,
+      single_word: false,
+      lstrip: false,
+      rstrip: false,
+      normalized: false,
+    })),
+    pre_tokenizer: bytes,
+    decoder: bytes,
+    model: { type: 'BPE', vocab: Object.fromEntries(tokens.map((token, id) => [token, id])), merges: [], unk_token: '<unk>' },
+  });
+  json('tokenizer_config.json', {
+    tokenizer_class: 'PreTrainedTokenizerFast',
+    bos_token: '<s>',
+    eos_token: '</s>',
+    unk_token: '<unk>',
+    clean_up_tokenization_spaces: false,
+    chat_template: '{% for message in messages %}{{ message.content }}{% endfor %}',
+  });
+}
+
+/** At two sizes in light and dark; a form that cannot be met; Stop; and without the server. */
+async function fillForm() {
+  const folder = open('fill-form');
+  writeSpellingModel(join(folder, 'public/tiny'));
+  run('npm', ['run', 'build'], { cwd: folder });
+  const server = await serve(join(folder, 'dist'), `${kPolicy}; style-src 'self'; img-src data:`);
+  const url = `${server.url}?model=./tiny/`;
+  /** Random weights end no text before it must end. */
+  const shorten = (page) =>
+    page.evaluate(() => {
+      for (const control of document.querySelectorAll('#form [maxlength]')) control.maxLength = control.type === 'email' ? 14 : 8;
+    });
+  const status = (page, text) => page.locator('#status', { hasText: text }).waitFor();
+  const fill = async (page) => {
+    await page.click('#fill');
+    await status(page, 'Compare them with the message');
+    equal(await page.evaluate(() => document.querySelector('#form').checkValidity()), true, 'whether the values fit their fields');
+    equal(
+      await page.locator('#form [data-state=filled], #form [data-state=missing]').count(),
+      8,
+      'fields with a value or without one',
+    );
+    equal(await page.inputValue('[name=people]').then((text) => /^[1-8]$/.test(text)), true, 'the number of people');
+  };
+  try {
+    await eachSize(url, async (page) => {
+      await shorten(page);
+      await fill(page);
+      await page.fill('[name=name]', 'Ada'); // her own value is marked no longer
+      equal(await page.locator('#form [data-state]').count(), 7, 'fields that the model wrote');
+    });
+    await inPage(url, async (page) => {
+      await shorten(page);
+      const limit = (value) => page.evaluate((value) => (document.querySelector('[name=arrival]').min = value), value);
+      const before = await page.getAttribute('[name=arrival]', 'min');
+      await limit('2030-01-01');
+      await page.click('#fill');
+      await page.locator('#error', { hasText: 'no value fits “Day of arrival”' }).waitFor();
+      await limit(before);
+      await fill(page);
+      equal(await page.locator('#error').isVisible(), false, 'an error');
+      const written = await page.inputValue('[name=arrival]');
+      await page.evaluate(() => {
+        const stop = document.querySelector('#stop');
+        new MutationObserver(() => stop.hidden || stop.click()).observe(stop, { attributes: true });
+      });
+      await page.click('#fill');
+      await status(page, 'Stopped');
+      server.close();
+      await page.reload();
+      await shorten(page);
+      await fill(page);
+      equal(await page.inputValue('[name=arrival]'), written, 'the day without a network');
+    });
+  } finally {
+    server.close();
+  }
+}
+
 /** React or Vue: built, and in development, where React's StrictMode starts everything twice. */
 async function components(name) {
   const folder = open(name);
@@ -207,6 +299,7 @@ const examples = {
   'search-node': searchNode,
   'search-page': searchPage,
   'search-files': searchFiles,
+  'fill-form': fillForm,
   react: () => components('react'),
   vue: () => components('vue'),
   extension,

@@ -131,6 +131,25 @@ export const same = (found, expected, what) => {
     throw new Error(`${what} and Node give different bits: ${JSON.stringify(found)}, not ${JSON.stringify(expected)}`);
 };
 
+/** Calls `use` with a page of a folder at a size in a scheme of colours; nothing may be wider than the page, or be said on the console. */
+export async function eachSize(url, use) {
+  for (const [width, height] of [
+    [1280, 800],
+    [390, 844],
+  ]) {
+    // prettier-ignore
+    for (const colorScheme of ['light', 'dark']) {
+      await inPage('about:blank', async (page) => {
+        await page.setViewportSize({ width, height });
+        await page.emulateMedia({ colorScheme });
+        await page.goto(url);
+        await use(page);
+        same(await page.evaluate(() => document.documentElement.scrollWidth), width, `the page's width in ${colorScheme} and`);
+      });
+    }
+  }
+}
+
 /**
  * Starts a server, calls `use` with its address, and ends it. address: an expression that finds it in what the server writes, or the address, which is asked until it
  * answers.

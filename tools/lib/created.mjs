@@ -1,7 +1,7 @@
 // Projects of create-wattn (create/), made from its tarball in an empty folder as `npm create wattn` does, installed, built and used.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { inPage, kPolicy, same, serve, withServer } from './consumers.mjs';
+import { eachSize, inPage, kPolicy, same, serve, withServer } from './consumers.mjs';
 import { root, run } from './shell.mjs';
 
 const kPagePolicy = `${kPolicy}; style-src 'self'; img-src 'self'`;
@@ -27,25 +27,6 @@ function made({ work, tarball }, template, { change = () => {}, more = [] } = {}
   change(folder);
   run('npm', ['install', '--no-audit', '--no-fund', tarball, ...more], { cwd: folder });
   return folder;
-}
-
-/** Calls `use` with a page of a folder at a size in a scheme of colours; nothing may be wider than the page, or be said on the console. */
-async function eachSize(url, use) {
-  for (const [width, height] of [
-    [1280, 800],
-    [390, 844],
-  ]) {
-    // prettier-ignore
-    for (const colorScheme of ['light', 'dark']) {
-      await inPage('about:blank', async (page) => {
-        await page.setViewportSize({ width, height });
-        await page.emulateMedia({ colorScheme });
-        await page.goto(url);
-        await use(page);
-        same(await page.evaluate(() => document.documentElement.scrollWidth), width, `the page's width in ${colorScheme} and`);
-      });
-    }
-  }
 }
 
 const found = (page, title) => page.locator('#list li').first().filter({ hasText: title }).waitFor();
