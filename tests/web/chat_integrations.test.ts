@@ -97,6 +97,18 @@ describe('wattn/ai-sdk', () => {
     const streamed = streamText({ ...own, model: wattn(generate) });
     expect([await streamed.reasoningText, await streamed.text]).toEqual([thought.reasoningText, thought.text]);
   });
+
+  it('gives the probabilities that are asked for', async () => {
+    const own = { prompt: 'abc', maxOutputTokens: 6, providerOptions: { wattn: { top_logprobs: 2 } } };
+    const options = { max_new_tokens: 6, top_logprobs: 2, parse_response: true };
+    const [wanted] = await generate([{ role: 'user', content: 'abc' }], options);
+    expect(wanted.logprobs).toHaveLength(wanted.tokens.length);
+    const whole = await generateText({ ...own, model: wattn(generate) });
+    expect(whole.providerMetadata).toEqual({ wattn: { logprobs: wanted.logprobs } });
+    const streamed = streamText({ ...own, model: wattn(generate) });
+    expect([await streamed.text, await streamed.providerMetadata]).toEqual([whole.text, whole.providerMetadata]);
+    expect((await generateText({ ...own, providerOptions: {}, model: wattn(generate) })).providerMetadata).toBeUndefined();
+  });
 });
 
 describe('chatModel of wattn/langchain', () => {

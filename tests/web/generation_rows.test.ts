@@ -9,6 +9,9 @@ import {
   StructuredOutputProcessor,
   Tensor,
   type CausalModel,
+  type ChatDelta,
+  type GeneratedLogprob,
+  type GeneratedText,
   type TextGenerationPipeline,
 } from 'wattn';
 import { namedProcessors } from '../../web/generation/rows/named.js';
@@ -250,6 +253,35 @@ describe('probabilities of a text', () => {
     expect(none.logprobs).toBeUndefined();
     await model.dispose();
     await tokenizer.dispose();
+  });
+
+  it('come with the deltas of a stream, in a worker too', async () => {
+    const worker = await pipeline('text-generation', llama, { worker: true });
+    const chat_template = '{% for message in messages %}{{ message.content }}{% endfor %}';
+    const options = { max_new_tokens: 8, top_logprobs: 2 };
+    for (const pipe of [generate, worker]) {
+      for (const [prompt, more] of [
+        ['the boat', {}],
+        [[{ role: 'user', content: 'the boat' }], { chat_template }],
+        ['the boat', { response_format: { type: 'regex', regex: '[abc]{6}' } }],
+        ['the boat', { stop_strings: 'e' }],
+      ] as const) {
+        const own = { ...options, ...more } as object;
+        const [one] = (await pipe(prompt as string, { ...own, return_full_text: false })) as GeneratedText[];
+        const deltas: ChatDelta[] = [];
+        for await (const delta of pipe.stream_deltas(prompt as string, own)) deltas.push(delta);
+        expect(deltas.flatMap(({ logprobs }) => logprobs ?? [])).toEqual(one!.logprobs);
+        expect(deltas.map(({ content = '' }) => content).join('')).toBe(one!.generated_text);
+        expect(deltas.filter(({ content, logprobs }) => content && logprobs).length).toBeGreaterThan(1);
+      }
+      for await (const delta of pipe.stream_deltas('the boat', { max_new_tokens: 3 }))
+        expect(delta).toEqual({ content: delta.content });
+    }
+    const batch: GeneratedLogprob[][] = [[], []];
+    const delta_callback = ({ logprobs = [] }: ChatDelta, prompt: number) => void batch[prompt]!.push(...logprobs);
+    const results = await generate(['the boat', 'a bird'], { ...options, delta_callback });
+    expect(batch).toEqual(results.map(([one]) => one.logprobs));
+    await worker.dispose();
   });
 
   it('are there with a constraint, in a worker and in a batch, and the tokens stay', async () => {

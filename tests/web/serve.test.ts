@@ -390,6 +390,16 @@ describe('a model that writes', () => {
       expect(top_logprobs[0].logprob).toBe(logprob); // the likeliest is chosen
     }
     expect((await chat({ messages, max_tokens: 5 })).json.choices[0].logprobs).toBeNull();
+    // In chunks, with the text that they are of; a stop text holds text back, and loses none.
+    for (const stop of [undefined, 'zzz', choices[0].message.content.slice(2, 4)]) {
+      const whole = (await chat({ ...ask, stop })).json.choices[0];
+      const chunks = events((await chat({ ...ask, stop, stream: true })).text).slice(0, -1);
+      const own = chunks.map((chunk) => chunk.choices[0]);
+      expect(own.flatMap(({ logprobs }) => logprobs?.content ?? [])).toEqual(whole.logprobs.content);
+      expect(own.map(({ delta }) => delta.content ?? '').join('')).toBe(whole.message.content);
+      expect(own.some(({ delta, logprobs }) => delta.content && logprobs?.refusal === null)).toBe(true);
+      expect(own.every(({ delta }) => !('logprobs' in delta))).toBe(true);
+    }
     const biased = (await chat({ messages, max_tokens: 3, logit_bias: { 9: 100 } })).json.choices[0].message.content;
     expect(new Set(biased).size).toBe(1);
     const varied = (await chat({ messages, max_tokens: 9, logit_bias: { 9: 50 }, presence_penalty: 2, frequency_penalty: 2 })).json;
@@ -408,7 +418,6 @@ describe('a model that writes', () => {
       [{ tools: [{ type: 'function', function: {} }] }, /^tools: expected \{ type: 'function'/],
       [{ tools: 'a' }, /^tools: expected a list/],
       [{ tool_choice: 'required' }, /option 'tool_choice': expected the option 'tools' beside it/],
-      [{ logprobs: true, stream: true }, /^logprobs: not supported with stream/],
       [{ logprobs: true, n: 2 }, /^logprobs: expected n = 1/],
       [{ top_logprobs: 3 }, /^top_logprobs: expected logprobs: true/],
       [{ logprobs: true, top_logprobs: 21 }, /^top_logprobs: expected at most 20, found 21/],

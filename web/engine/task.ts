@@ -14,7 +14,9 @@ export interface Piece {
   prompt: number;
   tokens: number[];
   /** The tokens are those of the prompt itself: the first piece. */
-  begins?: true;
+  begins: boolean;
+  /** With top_logprobs: a GeneratedLogprob for each of these tokens. */
+  logprobs: readonly object[] | undefined;
 }
 export type OnPiece = (piece: Piece) => void;
 

@@ -2,13 +2,14 @@
 import { UnsupportedError } from '../core/errors.js';
 import { TaskScope, throwIfAborted } from '../core/signal.js';
 import { readBeginning } from '../generation/answers.js';
-import type { GeneratedText, TextGenerationOptions } from '../generation/generation_types.js';
+import type { ChatDelta, GeneratedText, TextGenerationOptions } from '../generation/generation_types.js';
 import { endOf, untilStop } from '../generation/stop_texts.js';
-import type { ChatDelta, ChatMessage, ToolCall, ToolChoice } from '../tokenizer/types.js';
+import type { ChatMessage, ToolCall, ToolChoice } from '../tokenizer/types.js';
 import type {
   AiContent,
   AiFinishReason,
   AiGenerateOptions,
+  AiMetadata,
   AiStreamPart,
   AiToolCall,
   AiUsage,
@@ -112,7 +113,7 @@ function generateOptionsOf(call: GenerateCallOptions): TextGenerationOptions {
 
 interface Answered {
   content: AiContent[];
-  end: { finishReason: AiFinishReason; usage: AiUsage };
+  end: { finishReason: AiFinishReason; usage: AiUsage; providerMetadata?: AiMetadata };
 }
 
 /** tell: receives what is added to the message as it is made, its text up to a stop sequence. */
@@ -158,7 +159,10 @@ async function generate(
     ...(text !== '' || calls.length === 0 ? [{ type: 'text' as const, text }] : []),
     ...calls,
   ];
-  return { content, end: { finishReason: { unified, raw }, usage: usageOf(prompt_tokens, tokens.length) } };
+  const { logprobs } = result as GeneratedText;
+  const providerMetadata = logprobs && { wattn: { logprobs } };
+  const usage = usageOf(prompt_tokens, tokens.length);
+  return { content, end: { finishReason: { unified, raw }, usage, ...(providerMetadata && { providerMetadata }) } };
 }
 
 export async function answer(load: Load<'text-generation'>, options: AiGenerateOptions | undefined, call: GenerateCallOptions) {

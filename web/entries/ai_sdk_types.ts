@@ -119,6 +119,9 @@ export interface AiToolCall {
   input: string;
 }
 
+/** What only this provider says: `wattn.logprobs`, a `GeneratedLogprob` for each token, if `providerOptions.wattn` asks for them. */
+export type AiMetadata = Record<string, Record<string, any>>;
+
 /** A part of an answer. */
 export type AiContent = { type: 'text' | 'reasoning'; text: string } | AiToolCall;
 
@@ -130,7 +133,7 @@ export type AiStreamPart =
   | { type: 'tool-input-start'; id: string; toolName: string }
   | AiToolCall
   | { type: 'error'; error: unknown }
-  | { type: 'finish'; usage: AiUsage; finishReason: AiFinishReason };
+  | { type: 'finish'; usage: AiUsage; finishReason: AiFinishReason; providerMetadata?: AiMetadata };
 
 /** For `generateText` and `streamText`. */
 export interface AiLanguageModel extends Model {
@@ -141,6 +144,7 @@ export interface AiLanguageModel extends Model {
     content: AiContent[];
     finishReason: AiFinishReason;
     usage: AiUsage;
+    providerMetadata?: AiMetadata;
     warnings: AiWarning[];
   }>;
   /** The answer in pieces. */

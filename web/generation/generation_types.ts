@@ -8,7 +8,7 @@ import type { BaseStreamer } from './streamers.js';
 import type { LogitsFunction } from './rows/logits_processor.js';
 import type { StructuredOutputProcessor } from './structured_output.js';
 import type { ResponseFormat } from './response_format.js';
-import type { Chat, ChatDelta, ChatMessage, ChatTemplateOptions, ToolCall, ToolChoice } from '../tokenizer/types.js';
+import type { Chat, ChatMessage, ChatTemplateOptions, ToolCall, ToolChoice } from '../tokenizer/types.js';
 
 /** The defaults of the model's generation_config.json come before the ones named here. */
 export interface GenerateOptions extends DecodingOptions {
@@ -120,7 +120,10 @@ export interface TextGenerationOptions
   parse_response?: boolean;
   /** Called with the new text of each step and the prompt's index. Needs `num_return_sequences` 1 and `num_beams` 1. */
   callback?: (piece: string, prompt: number) => void;
-  /** Called with what each step adds to a chat's message, its calls and reasoning too, as `parse_response` reads them. As `callback` otherwise. */
+  /**
+   * Called with what each step adds to a text or a chat's message, its calls and reasoning too, as `parse_response` reads them, and the `logprobs` that were
+   * asked for. As `callback` otherwise.
+   */
   delta_callback?: (delta: ChatDelta, prompt: number) => void;
   /**
    * `true`: each result has `logprobs`, the natural logarithms of its tokens' probabilities, as the model gives them: before penalties, temperature and
@@ -246,6 +249,18 @@ export interface GeneratedLogprob extends TokenProbability {
   top_logprobs: TokenProbability[];
 }
 
+/** What a further part of an answer adds, in OpenAI's form: texts are to be joined, and calls by their `index`. */
+export interface ChatDelta {
+  /** More of the text. */
+  content?: string;
+  /** More of the reasoning. */
+  reasoning_content?: string;
+  /** The first part of a call has `id`, `type` and `name`; all have a part of `arguments`, which is JSON as a text. */
+  tool_calls?: { index: number; id?: string; type?: 'function'; function: { name?: string; arguments: string } }[];
+  /** With `logprobs` or `top_logprobs`: the probabilities of the tokens since the delta before. Together they are those of the result. */
+  logprobs?: GeneratedLogprob[];
+}
+
 /** A text that a model wrote. */
 export interface GeneratedText<Text = string> {
   /** The text with the prompt before it, or alone with `return_full_text: false`; of a chat, its messages with the answer. */
@@ -320,9 +335,9 @@ export interface TextGenerationPipeline extends LoadedPipeline {
     prompt: string | Chat,
     options: Omit<TextGenerationOptions, 'return_full_text' | 'callback'> & { response_format: ResponseFormat },
   ): AsyncGenerator<any, void>;
-  /** Streams what is added to a chat's message: text, reasoning and calls of tools, also while they are written. */
+  /** Streams what is added to a text or a chat's message: text, reasoning and calls of tools, also while they are written, and with `logprobs` probabilities. */
   stream_deltas(
-    chat: Chat,
+    prompt: string | Chat,
     options?: Omit<TextGenerationOptions, 'return_full_text' | 'delta_callback'>,
   ): AsyncGenerator<ChatDelta, void>;
   /** The task's name. */

@@ -6,7 +6,7 @@ import { TaskScope } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { Piece } from '../engine/task.js';
 import { askCriterion, toCriteria, type StoppingFunction } from './stopping_criteria.js';
-import type { WatchOptions } from './generation_types.js';
+import type { GeneratedLogprob, WatchOptions } from './generation_types.js';
 
 export const kWatchRules: Rules = { callback: 'function', streamer: 'any', stopping_criteria: 'any' };
 
@@ -35,6 +35,7 @@ export class TokenWatch {
   private readonly streamer: WatchOptions['streamer'];
   private readonly criteria: StoppingFunction[];
   private readonly callback: ((piece: string, prompt: number) => void) | undefined;
+  private readonly hearLogprobs: ((logprobs: readonly GeneratedLogprob[], prompt: number) => void) | undefined;
   private readonly put: (ids: bigint[][]) => void;
   private readonly rows: Row[];
   private scope: TaskScope | undefined;
@@ -43,11 +44,16 @@ export class TokenWatch {
 
   constructor(
     where: string,
-    options: WatchOptions & { callback?: ((piece: string, prompt: number) => void) | null | undefined },
+    options: WatchOptions & {
+      callback?: ((piece: string, prompt: number) => void) | null | undefined;
+      /** Hears the probabilities of tokens before their text. */
+      logprobs_callback?: ((logprobs: readonly GeneratedLogprob[], prompt: number) => void) | undefined;
+    },
     private readonly signal: AbortSignalLike | null | undefined,
     prompts: number,
   ) {
     this.callback = options.callback ? plainCallback(options.callback) : undefined;
+    this.hearLogprobs = options.logprobs_callback;
     this.streamer = options.streamer;
     this.put = plainCallback((ids: bigint[][]) => this.streamer?.put(ids));
     this.criteria = options.stopping_criteria ? toCriteria(`${where}: option 'stopping_criteria'`, options.stopping_criteria) : [];
@@ -87,10 +93,11 @@ export class TokenWatch {
     );
   }
 
-  private hear({ piece, prompt, tokens, begins }: Piece): void {
+  private hear({ piece, prompt, tokens, begins, logprobs }: Piece): void {
     const row = this.rows[prompt] as Row;
     if (row.isDone && (tokens.length > 0 || prompt !== this.last)) return;
     row.text += piece;
+    if (logprobs) this.hearLogprobs?.(logprobs as readonly GeneratedLogprob[], prompt);
     if (piece !== '') this.callback?.(piece, prompt);
     if (begins) {
       row.ids = tokens.map(BigInt);

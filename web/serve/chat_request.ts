@@ -190,12 +190,11 @@ function readBias(bias: Record<string, number> | null | undefined): [number[], n
 }
 
 /** How many alternatives are asked for beside each token; undefined: no logarithms are. */
-function readAlternatives({ logprobs, top_logprobs, stream, n }: ChatBody): number | undefined {
+function readAlternatives({ logprobs, top_logprobs, n }: ChatBody): number | undefined {
   const count = top_logprobs ?? 0;
   if (count > kMostAlternatives) throw wrong(`top_logprobs: expected at most ${kMostAlternatives}, found ${count}`, 'top_logprobs');
   if (count > 0 && !logprobs) throw wrong('top_logprobs: expected logprobs: true beside it', 'top_logprobs');
   if (!logprobs) return undefined;
-  if (stream) throw wrong('logprobs: not supported with stream', 'logprobs');
   if ((n ?? 1) > 1) throw wrong(`logprobs: expected n = 1 beside it, found ${n}`, 'logprobs');
   return count;
 }

@@ -157,11 +157,19 @@ const runChats =
     signal: AbortSignal,
   ): Promise<Answer<Continued[]>[]> => {
     const stops = (options.stop_strings ?? []) as readonly string[];
-    const pieces = onDelta && untilStop(stops, (content) => onDelta({ content }));
+    const likely: GeneratedLogprob[] = []; // not told yet
+    const tell =
+      onDelta &&
+      ((delta: ChatDelta) => {
+        const logprobs = likely.splice(0);
+        onDelta({ ...delta, ...(logprobs.length > 0 && { logprobs }) });
+      });
+    const pieces = tell && untilStop(stops, (content) => tell({ content }));
     const delta_callback =
       pieces &&
-      (({ content, ...delta }: ChatDelta) => {
-        if (delta.reasoning_content !== undefined || delta.tool_calls) onDelta(delta);
+      (({ content, logprobs = [], ...delta }: ChatDelta) => {
+        likely.push(...logprobs);
+        if (delta.reasoning_content !== undefined || delta.tool_calls) tell(delta);
         if (content !== undefined) pieces.push(content);
       });
     const all = set({ ...options, delta_callback, signal, return_full_text: false });
@@ -171,6 +179,7 @@ const runChats =
         ? ((await pipe([...chats], all as never)) as GeneratedText[][])
         : [await (pipe(first as ChatMessage[], all as never) as Promise<GeneratedText[]>).catch(readBeginning)];
     pieces?.end();
+    if (likely.length > 0) tell?.({});
     return lists.map(continuedFrom(stops));
   };
 

@@ -126,7 +126,9 @@ const chat = (settings: RouteSettings): Route['run'] =>
         const common = head('chat.completion.chunk');
         const sendChunk = (choices: object[], usage: object | null = null) =>
           send(JSON.stringify({ ...common, choices, ...(asksUsage && { usage }) }));
-        const choice = (delta: object, finish_reason: string | null = null) => [{ index: 0, delta, logprobs: null, finish_reason }];
+        const choice = ({ logprobs, ...delta }: ChatDelta & { role?: string }, finish_reason: string | null = null) => [
+          { index: 0, delta, logprobs: logprobsOf(logprobs), finish_reason },
+        ];
         let hasBegun = false;
         const begin = () => {
           if (!hasBegun) sendChunk(choice({ role: 'assistant', content: '' }));

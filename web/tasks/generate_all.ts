@@ -7,9 +7,12 @@ import { readConfig } from '../engine/labels.js';
 import { alone, type Context, type OnPiece, type Piece, type TaskEngine } from '../engine/task.js';
 import type { CallersOptions } from '../generation/callers_options.js';
 import type { GeneratedSequence } from '../generation/generated_sequence.js';
+import type { GeneratedLogprob } from '../generation/generation_types.js';
 import type { GenerationPlan } from '../generation/generation_config.js';
 import type { Guide } from '../generation/guide.js';
+import type { OwnSteps } from '../generation/own_steps.js';
 import type { PlainFormats } from '../generation/response_format.js';
+import type { TokenLogprob } from '../generation/rows/types.js';
 import type { SeamPrefixes } from '../host/seam.js';
 import { DecodeFlags } from '../host/wire.js';
 import { readJson } from '../source/model_files.js';
@@ -80,8 +83,25 @@ export function newText(text: Text, prompt: Int32Array, tokens: Int32Array): str
   return text.decode([...before, ...tokens]).slice(text.decode(before).length);
 }
 
-/** Reports new tokens as they are generated, with their text unless only ids are read. */
-function makePieces(text: Text | undefined, prompts: readonly Int32Array[], give: OnPiece) {
+/** Tokens with their texts, each as it is alone. */
+export function withTexts(engine: TaskEngine, logprobs: readonly (readonly TokenLogprob[])[]): GeneratedLogprob[] {
+  const known = new Map<number, string>();
+  const named = ({ id, logprob }: TokenLogprob) => {
+    let token = known.get(id);
+    if (token === undefined) known.set(id, (token = engine.call((handle) => handle.decode([id], false, false)).text));
+    return { token, id, logprob };
+  };
+  return logprobs.map(([own, ...top]) => ({ ...named(own as TokenLogprob), top_logprobs: top.map(named) }));
+}
+
+/** Reports new tokens as they are generated, with their text unless only ids are read. own: knows their probabilities. */
+function makePieces(
+  engine: TaskEngine,
+  text: Text | undefined,
+  prompts: readonly Int32Array[],
+  own: OwnSteps | undefined,
+  give: OnPiece,
+) {
   const streams = prompts.map((prompt) => {
     const stream =
       text &&
@@ -93,13 +113,22 @@ function makePieces(text: Text | undefined, prompts: readonly Int32Array[], give
     stream?.push(Array.from(prompt.slice(-kContext)));
     return stream;
   });
+  const told = prompts.map(() => 0); // of their probabilities
+  const likelyOf = (prompt: number) => {
+    const likely = (text && own?.seen(prompt).likely?.slice(told[prompt])) ?? [];
+    told[prompt]! += likely.length;
+    return likely.length > 0 ? withTexts(engine, likely) : undefined;
+  };
+  const begins = false;
   return {
     add: (all: readonly Int32Array[]) =>
       all.forEach((own, prompt) => {
         const tokens = Array.from(own);
-        if (tokens.length > 0) give({ piece: streams[prompt]?.push(tokens) ?? '', prompt, tokens });
+        if (tokens.length === 0) return;
+        give({ piece: streams[prompt]?.push(tokens) ?? '', prompt, tokens, begins, logprobs: likelyOf(prompt) });
       }),
-    end: () => streams.forEach((stream, prompt) => give({ piece: stream?.end() ?? '', prompt, tokens: [] })),
+    end: () =>
+      streams.forEach((stream, prompt) => give({ piece: stream?.end() ?? '', prompt, tokens: [], begins, logprobs: undefined })),
   };
 }
 
@@ -132,10 +161,10 @@ async function generateTogether(
   const own = steps && (await steps.OwnSteps.make(engine, plan, prompts, before, signal, end, guide !== undefined));
   const options = { ...plan.seam, ...own?.seam };
   const holds = hold === undefined ? {} : { holds: prompts.map((_, i) => hold + i) };
-  const pieces = give && makePieces(text, before, give);
+  const pieces = give && makePieces(engine, text, before, own, give);
   before.forEach((ids, prompt) => {
     const tokens = ids === prompts[prompt] ? Array.from(ids) : [options.decoder_start_token_id as number];
-    give?.({ piece: '', prompt, tokens, begins: true });
+    give?.({ piece: '', prompt, tokens, begins: true, logprobs: undefined });
   });
   try {
     const answer = await runJob(
@@ -147,8 +176,8 @@ async function generateTogether(
       (pieces || guide || own) &&
         (({ phase, new_tokens, more }) => {
           if (phase !== 'none') return own?.show(phase);
-          pieces?.add(new_tokens);
           own?.follow(new_tokens);
+          pieces?.add(new_tokens);
           if (!more) return;
           guide?.look(new_tokens);
           return own?.next(new_tokens);

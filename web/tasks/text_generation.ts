@@ -5,15 +5,14 @@ import { describe, InputError } from '../core/errors.js';
 import { kGenerateRules, readGenerateOptions } from '../generation/generation_config.js';
 import { env } from '../core/env.js';
 import type { ChatPlan } from '../generation/calls/chat_plan.js';
-import type { Chat, ChatDelta, ChatMessage } from '../tokenizer/types.js';
+import type { Chat, ChatMessage } from '../tokenizer/types.js';
 import type { PlainFormats } from '../generation/response_format.js';
-import type { TokenLogprob } from '../generation/rows/types.js';
-import type { GeneratedLogprob, GeneratedText, GenerateOptions, TextGenerationOptions } from '../generation/generation_types.js';
+import type { ChatDelta, GeneratedText, GenerateOptions, TextGenerationOptions } from '../generation/generation_types.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import { stream, streamObjects } from '../generation/stream.js';
 import { kWatchRules, TokenWatch } from '../generation/token_watch.js';
 import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
-import { generateAll, guideOf, kFiller, newText, ownOf, textOf, type TextItem } from './generate_all.js';
+import { generateAll, guideOf, kFiller, newText, ownOf, textOf, withTexts, type TextItem } from './generate_all.js';
 
 /** Set by tools/bundle.mjs: whether this is a worker's script, which has no caller's side. */
 declare const __WATTN_IN_WORKER__: boolean;
@@ -52,17 +51,6 @@ interface Read {
   /** The text that the format is of. */
   answer?: string;
   isCut?: boolean;
-}
-
-/** Tokens with their texts, each as it is alone. */
-function withTexts(engine: TaskEngine, logprobs: readonly (readonly TokenLogprob[])[]): GeneratedLogprob[] {
-  const known = new Map<number, string>();
-  const named = ({ id, logprob }: TokenLogprob) => {
-    let token = known.get(id);
-    if (token === undefined) known.set(id, (token = engine.call((handle) => handle.decode([id], false, false)).text));
-    return { token, id, logprob };
-  };
-  return logprobs.map(([own, ...top]) => ({ ...named(own as TokenLogprob), top_logprobs: top.map(named) }));
 }
 
 async function run(engine: TaskEngine, items: readonly TextItem[], options: Options, context: Context): Promise<Result[]> {
@@ -175,7 +163,12 @@ export const textGeneration: Task<TextItem, Options, Result> = {
     );
     const full = return_full_text ?? true;
     const begun = items.map(({ text }, i) => (begins[i] ? text : undefined));
-    const readers = reads ? plan?.readers(begun, callback, delta_callback) : undefined;
+    // Deltas of texts, which have no messages, are their pieces.
+    const plain = delta_callback && !plan && !__WATTN_IN_WORKER__ ? await import('../generation/calls/readers.js') : undefined;
+    const readers =
+      reads && plan
+        ? plan.readers(begun, callback, delta_callback)
+        : plain && new plain.Readers(undefined, begun, callback, delta_callback);
     let formats: PlainFormats | undefined;
     if (!__WATTN_IN_WORKER__) {
       const constraints = begun.map((text) => (text === undefined ? undefined : plan?.constraint(text)) ?? null);
@@ -189,7 +182,8 @@ export const textGeneration: Task<TextItem, Options, Result> = {
     }
     const answers = formats && (await import('../generation/answers.js'));
     const heard = readers ? readers.callback : callback;
-    const watch = new TokenWatch('generate', { callback: heard, streamer, stopping_criteria }, signal, prompts.length);
+    const watched = { callback: heard, logprobs_callback: readers?.hearLogprobs, streamer, stopping_criteria };
+    const watch = new TokenWatch('generate', watched, signal, prompts.length);
     return {
       items,
       options: {

@@ -499,16 +499,6 @@ export interface ToolCall {
   function: { name: string; arguments: Record<string, any> };
 }
 
-/** What a further part of an answer adds to its message, in OpenAI's form: texts are to be joined, and calls by their `index`. */
-export interface ChatDelta {
-  /** More of the text. */
-  content?: string;
-  /** More of the reasoning. */
-  reasoning_content?: string;
-  /** The first part of a call has `id`, `type` and `name`; all have a part of `arguments`, which is JSON as a text. */
-  tool_calls?: { index: number; id?: string; type?: 'function'; function: { name?: string; arguments: string } }[];
-}
-
 /** Which tools a model may call: as it likes, none, at least one of all, or this one. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { name: string } | { type: 'function'; function: { name: string } } | null;
 

@@ -3,7 +3,8 @@
 import { describe, InputError, UnsupportedError } from '../../core/errors.js';
 import { readJson, type NamedBytes } from '../../source/model_files.js';
 import { variablesOf } from '../../tokenizer/chat_template.js';
-import type { ChatDelta, ToolChoice } from '../../tokenizer/types.js';
+import type { ToolChoice } from '../../tokenizer/types.js';
+import type { ChatDelta } from '../generation_types.js';
 import type { PlainFormat } from '../response_format.js';
 import { kFormats, kReasoning, type ReasoningMarks } from './formats.js';
 import { MessageReader } from './message_reader.js';

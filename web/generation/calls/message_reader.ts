@@ -1,5 +1,6 @@
 // An assistant's message as its parts: reasoning, text and calls, whole or while it is written.
-import type { ChatDelta, ToolCall } from '../../tokenizer/types.js';
+import type { ToolCall } from '../../tokenizer/types.js';
+import type { ChatDelta } from '../generation_types.js';
 import type { ReasoningMarks } from './formats.js';
 import { mayBecome, skipSpace, type Callable, type CallFormat, type ReadCall } from './types.js';
 
