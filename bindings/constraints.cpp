@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "constraints/constraint.h"
+#include "constraints/pattern.h"
 
 namespace {
 
@@ -41,6 +42,13 @@ EMSCRIPTEN_KEEPALIVE void set_vocabulary(int tokens, unsigned bytes) {
   const std::size_t count = static_cast<std::size_t>(tokens);
   vocabulary = std::make_unique<wattn::Vocabulary>(std::span(lengths, count), std::string_view(written.data() + 4 * count, bytes));
   written = {};
+}
+
+// In the room: so many numbers (int32), the ranges of a property's characters, then its name.
+EMSCRIPTEN_KEEPALIVE void define_property(int numbers, unsigned name_bytes) {
+  const auto* ranges = reinterpret_cast<const std::int32_t*>(written.data());
+  const std::size_t count = static_cast<std::size_t>(numbers);
+  wattn::define_property(std::string_view(written.data() + 4 * count, name_bytes), std::span(ranges, count));
 }
 
 // In the room: the description, and the mark that it begins after. Returns the constraint's number, or -1 minus an error's code,

@@ -15,6 +15,12 @@ const module = new WebAssembly.Module(readFileSync(join(root, 'dist/wattn-constr
 let seed = Number(firstSeed);
 const random = () => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0) / 2 ** 32;
 
+/** Each code point with a property, as a range. */
+function rangesOf(name) {
+  const property = new RegExp(`^\\p{${name}}$`, 'u');
+  return Array.from({ length: 0x110000 }, (_, c) => c).flatMap((c) => (property.test(String.fromCodePoint(c)) ? [c, c] : []));
+}
+
 /** The constraint of a schema over all single bytes. */
 function makeConstraint(schema) {
   const memory = new WebAssembly.Memory({ initial: 64, maximum: 65536 });
@@ -28,7 +34,12 @@ function makeConstraint(schema) {
   };
   write(new Uint8Array([...new Uint8Array(new Int32Array(256).fill(1).buffer), ...Array(256).keys()]));
   exports.set_vocabulary(256, 256);
-  const number = exports.compile(0, write(new TextEncoder().encode(JSON.stringify(schema))), 0, 0);
+  const text = JSON.stringify(schema);
+  for (const name of new Set(Array.from(text.matchAll(/\\[pP]\{(\w+)\}/g), ([, name]) => name))) {
+    const ranges = rangesOf(name);
+    exports.define_property(ranges.length, write(Buffer.concat([Buffer.from(Int32Array.from(ranges).buffer), Buffer.from(name)])) - 4 * ranges.length); // prettier-ignore
+  }
+  const number = exports.compile(0, write(new TextEncoder().encode(text)), 0, 0);
   if (number < 0) {
     const at = exports.answer();
     return { refused: new TextDecoder().decode(new Uint8Array(memory.buffer).slice(at, at + exports.answer_bytes())) };

@@ -314,6 +314,32 @@ RegexId Regexes::clipped(RegexId id, std::int32_t most) {
   return either(std::move(parts));
 }
 
+// Counts the ways to each expression, by the length of the text: different ways are different texts.
+bool Regexes::has_texts(RegexId id, std::int32_t count) {
+  if (count <= 1) return is_possible(id);
+  std::vector<std::int32_t> level{id}, ways{1};
+  for (std::int32_t found = 0; !level.empty();) {
+    std::vector<std::int32_t> longer, longer_ways;
+    for (std::size_t i = 0; i < level.size(); ++i) {
+      if (may_end(level[i])) found += ways[i];
+      if (found >= count) return true;
+      for (int byte = 0; byte < 256; ++byte) {
+        const RegexId next = after(level[i], static_cast<std::uint8_t>(byte));
+        if (next == kNothing) continue;
+        const auto at = static_cast<std::size_t>(std::find(longer.begin(), longer.end(), next) - longer.begin());
+        if (at == longer.size()) {
+          longer.push_back(next);
+          longer_ways.push_back(0);
+        }
+        longer_ways[at] = std::min(longer_ways[at] + ways[i], count);
+      }
+    }
+    level = std::move(longer);
+    ways = std::move(longer_ways);
+  }
+  return false;
+}
+
 // A search for a text that ends. Every expression on the way to one is possible; if there is none, all that were seen are not.
 bool Regexes::is_possible(RegexId id) {
   const auto known = [&](RegexId each) {

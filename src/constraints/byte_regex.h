@@ -50,6 +50,8 @@ class Regexes {
   // What matches the same texts of at most so many bytes, and begins the same: counts above are all one. Only of expressions
   // without "and" and "not"; others are returned as they are.
   RegexId clipped(RegexId id, std::int32_t most);
+  // Whether at least so many texts are matched.
+  bool has_texts(RegexId id, std::int32_t count);
   // Whether any text is matched.
   bool is_possible(RegexId id);
   // Whether a search for that gave up, with "no" for its answer; see kMostSearched.

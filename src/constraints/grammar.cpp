@@ -85,7 +85,7 @@ ExprId Grammar::object(ObjectSpec spec) {
 ExprId Grammar::array(ArraySpec spec) {
   const auto number = static_cast<std::int32_t>(arrays_.size());
   arrays_.push_back(std::move(spec));
-  return make({kArray, number, -1, 0});
+  return make({kArray, number, -1, arrays_.back().unique});
 }
 
 void Grammar::allow_leading_space() {
@@ -127,8 +127,12 @@ bool Grammar::find_productive(ExprId expr) const {
       return productive_[static_cast<std::size_t>(list[1])] != 0;
     case kObject:
       return object_is_productive(objects_[static_cast<std::size_t>(list[1])]);
-    case kArray:
-      return can_finish_array(arrays_[static_cast<std::size_t>(list[1])], 0, 0);
+    case kArray: {
+      const ArraySpec& spec = arrays_[static_cast<std::size_t>(list[1])];
+      return spec.unique == Regexes::kNothing ? can_finish_array(spec, 0, 0) : regexes_.has_texts(spec.unique, spec.min);
+    }
+    case kTaken:
+      return true;
     default:
       return false;
   }
@@ -272,6 +276,13 @@ void Grammar::expand(ExprId expr, std::int32_t below, Closure& out) {
       return expand_object(list, below, out);
     case kArray:
       return expand_array(list, below, out);
+    case kTaken: {
+      // No further element has the text of this one.
+      std::string own;
+      for (std::size_t i = 4; i < list.size(); ++i) own += static_cast<char>(list[i]);
+      const RegexId left = regexes_.both({list[3], regexes_.no(regexes_.text(own))});
+      return expand(make({kArray, list[1], list[2], left}), below, out);
+    }
     default:
       return;
   }
@@ -375,11 +386,32 @@ bool Grammar::can_finish_array(const ArraySpec& spec, std::int32_t index, std::i
   }
 }
 
+std::int32_t Grammar::taken(std::int32_t below, std::string_view bytes) {
+  const auto words_of_cell = cells_.words(below);
+  const std::int32_t next = words_of_cell[1];
+  auto list = words(words_of_cell[0]);
+  for (const char byte : bytes) list.push_back(static_cast<unsigned char>(byte));
+  return cell(make(std::move(list)), next);
+}
+
+// list: kArray, the array's number, how many elements there are, and what further ones may be. kTaken has the same, and the bytes
+// of an element so far.
+void Grammar::expand_unique(const std::vector<std::int32_t>& list, std::int32_t below, Closure& out) {
+  const ArraySpec& spec = arrays_[static_cast<std::size_t>(list[1])];
+  const std::int32_t index = list[2], left = list[3];
+  if (index >= spec.min) expand(regex(regexes_.concat(space_, regexes_.text("]"))), below, out);
+  if ((spec.max != kNoLimit && index >= spec.max) || !regexes_.has_texts(left, std::max(1, spec.min - index))) return;
+  const std::int32_t counted = std::max({spec.min, spec.max, 1});
+  const std::int32_t rest = cell(make({kTaken, list[1], std::min(index + 1, counted), left}), below);
+  expand(regex(regexes_.concat(index > 0 ? regexes_.text(",") : Regexes::kEmpty, space_)), cell(regex(left), rest), out);
+}
+
 // list: kArray, the array's number, how many elements there are (-1: before "["), and how many of them "contains" counted.
 void Grammar::expand_array(const std::vector<std::int32_t>& list, std::int32_t below, Closure& out) {
   const std::int32_t index = list[2], found = list[3];
-  if (index < 0) return expand(text("["), cell(make({kArray, list[1], 0, 0}), below), out);
+  if (index < 0) return expand(text("["), cell(make({kArray, list[1], 0, found}), below), out);
   const ArraySpec& spec = arrays_[static_cast<std::size_t>(list[1])];
+  if (spec.unique != Regexes::kNothing) return expand_unique(list, below, out);
   if (index >= spec.min && found >= spec.min_found) expand(regex(regexes_.concat(space_, regexes_.text("]"))), below, out);
   if (spec.max != kNoLimit && index >= spec.max) return;
   const std::int32_t counted = std::max({spec.min, spec.max, static_cast<std::int32_t>(spec.prefix.size()), 1});
@@ -410,9 +442,11 @@ StateId Grammar::closure(std::int32_t cell) {
 StateId Grammar::first_after(StateId state, std::uint8_t byte) {
   bool ends = false;
   std::vector<std::pair<RegexId, std::int32_t>> next;
-  for (const auto& [regex, below] : parts(state)) {
+  for (const auto& [regex, cell] : parts(state)) {
     const RegexId rest = regexes_.after(regex, byte);
     if (rest == Regexes::kNothing) continue;
+    const char taken_byte = static_cast<char>(byte);
+    const std::int32_t below = takes(cell) ? taken(cell, {&taken_byte, 1}) : cell;
     if (rest != Regexes::kEmpty) next.emplace_back(rest, below);
     if (!regexes_.may_end(rest)) continue;
     const StateId ended = closure(below);

@@ -42,6 +42,8 @@ struct ArraySpec {
   std::vector<RuleId> found_prefix{};
   RuleId found_items = 0;
   std::int32_t min_found = 0, max_found = Regexes::kNoLimit;  // with a limit, prefix and items are what it does not count
+  // If it is above kNothing: elements are texts of this expression instead, and no two are the same.
+  RegexId unique = Regexes::kNothing;
 };
 
 class Grammar {
@@ -86,6 +88,9 @@ class Grammar {
   StateId after(StateId state, std::string_view bytes);
   bool may_end(StateId state) const { return states_.words(state)[0] != 0; }
   bool is_complete(StateId state) const { return may_end(state) && states_.words(state).size() == 1; }
+  // Whether the cell below an expression has to know the bytes that match it, and the cell that knows these.
+  bool takes(std::int32_t cell) const { return cell >= 0 && exprs_.words(cells_.words(cell)[0])[0] == kTaken; }
+  std::int32_t taken(std::int32_t cell, std::string_view bytes);
   // What a state is made of: [regular expressions, the cells below them].
   std::vector<std::pair<RegexId, std::int32_t>> parts(StateId state) const;
   // The state when the expression above a cell has ended.
@@ -99,7 +104,7 @@ class Grammar {
   std::size_t num_rows() const { return num_rows_; }
 
  private:
-  enum Kind : std::int32_t { kNone, kRegex, kSequence, kEither, kRepeat, kRule, kObject, kArray };
+  enum Kind : std::int32_t { kNone, kRegex, kSequence, kEither, kRepeat, kRule, kObject, kArray, kTaken };
   static constexpr StateId kUnknown = -1;
 
   ExprId make(std::vector<std::int32_t> list);
@@ -113,6 +118,7 @@ class Grammar {
   void expand_array(const std::vector<std::int32_t>& list, std::int32_t below, Closure& out);
   bool can_finish_object(const ObjectSpec& spec, const std::vector<std::int32_t>& seen, std::int32_t count) const;
   bool can_finish_array(const ArraySpec& spec, std::int32_t index, std::int32_t found) const;
+  void expand_unique(const std::vector<std::int32_t>& list, std::int32_t below, Closure& out);
   bool is_productive(ExprId expr) const;
   bool find_productive(ExprId expr) const;
   bool object_is_productive(const ObjectSpec& spec) const;

@@ -54,8 +54,28 @@ class SchemaRules {
   }
   std::string place() const { return reader_.where(schema_).substr(1); }
 
+  // Elements that are no arrays or objects are written in one way each, so different texts are different values.
+  ExprId unique_array(const ArrayForm& form) {
+    const Form items = reader_.form(form.items);
+    if (!form.prefix.empty() || !form.contains.empty()) {
+      reader_.refuse(place(), "uniqueItems", "beside 'prefixItems' or 'contains'");
+    } else if (!items.arrays.empty() || !items.objects.empty()) {
+      reader_.refuse(place(), "uniqueItems", "of elements that may be objects or arrays");
+    }
+    std::vector<RegexId> values{items.number, items.string};
+    if (items.has_null) values.push_back(regexes_.text("null"));
+    if (items.has_false) values.push_back(regexes_.text("false"));
+    if (items.has_true) values.push_back(regexes_.text("true"));
+    ArraySpec spec;
+    spec.min = form.min;
+    spec.max = form.max;
+    spec.unique = regexes_.either(std::move(values));
+    if (!regexes_.is_possible(spec.unique)) return form.min > 0 ? Grammar::kNever : grammar_.text("[]");
+    if (form.max != Regexes::kNoLimit && form.max < form.min) return Grammar::kNever;
+    return grammar_.array(std::move(spec));
+  }
   ExprId array(const ArrayForm& form) {
-    if (form.is_unique && !(form.max != Regexes::kNoLimit && form.max <= 1)) reader_.refuse(place(), "uniqueItems");
+    if (form.is_unique && !(form.max != Regexes::kNoLimit && form.max <= 1)) return unique_array(form);
     if (form.contains.size() > 1) reader_.refuse(place(), "contains", "several of them for one array");
     ArraySpec spec;
     spec.min = form.min;

@@ -100,9 +100,13 @@ std::span<const std::uint32_t> Masks::mask(StateId state) {
       for (const std::int32_t token : own.tokens) set(words, token);
       for (std::size_t i = 0; i < own.words.size(); ++i) words[i] |= own.words[i];
       if (own.ends.empty()) continue;
-      const StateId next = grammar_.closure(below);
-      if (grammar_.parts(next).empty()) continue;
-      for (const std::int32_t node : own.ends) add_below(tree, node, next, words);
+      const bool takes = grammar_.takes(below);
+      StateId next = takes ? Grammar::kDead : grammar_.closure(below);
+      if (!takes && grammar_.parts(next).empty()) continue;
+      for (const std::int32_t node : own.ends) {
+        if (takes && !vocabulary_.is_leaf(tree, node)) next = grammar_.closure(grammar_.taken(below, vocabulary_.path(tree, node)));
+        add_below(tree, node, next, words);
+      }
     }
   }
   kept.words = std::move(words);

@@ -13,12 +13,24 @@
 namespace wattn {
 namespace {
 
+// Facts of Unicode: the same in every constraint.
+constinit std::vector<std::pair<std::string, CodePoints>> properties;
+
 struct Part {
-  enum Kind { kSet, kAll, kAny, kRepeat, kBegin, kEnd, kAhead, kNotAhead } kind;
+  // kBound: \b; kNotBound: \B.
+  enum Kind { kSet, kAll, kAny, kRepeat, kBegin, kEnd, kAhead, kNotAhead, kBound, kNotBound } kind;
   CodePoints set{};
   std::vector<Part> parts{};  // kAll: one after the other, kAny: one of them; else one
   std::int32_t min = 0, max = 0;
 };
+
+CodePoints word() {
+  CodePoints out('a', 'z');
+  out.add('A', 'Z');
+  out.add('0', '9');
+  out.add('_', '_');
+  return out;
+}
 
 class PatternParser : private TextCursor {
  public:
@@ -121,12 +133,13 @@ class PatternParser : private TextCursor {
     return out;
   }
   Part escape() {
+    if (take("b")) return {Part::kBound};
+    if (take("B")) return {Part::kNotBound};
     const char c = peek();
-    if (c == 'b' || c == 'B') refuse("a word boundary");
     if (c == 'k' || (c >= '1' && c <= '9')) refuse("a backreference");
     return of_set(escaped());
   }
-  // What a backslash begins.
+  // What a backslash begins, but assertions.
   CodePoints escaped() {
     const char32_t c = next();
     const auto one = [](char32_t each) { return CodePoints(each, each); };
@@ -184,29 +197,15 @@ class PatternParser : private TextCursor {
         return one(c);
     }
   }
-  // The properties that need no tables.
   CodePoints property(bool is_not) {
     const std::size_t begin = at_;
     while (!ended() && peek() != '}') ++at_;
     const std::string_view name = text_.substr(begin, at_ - begin);
     if (!take("}")) fail("expected '}'");
-    CodePoints out;
-    if (name == "{ASCII")
-      out = {0, 0x7F};
-    else if (name == "{Any")
-      out = CodePoints::all();
-    else if (name == "{ASCII_Hex_Digit" || name == "{AHex")
-      out = CodePoints::of("0123456789abcdefABCDEF");
-    else
-      refuse("a property of Unicode (\\p" + std::string(name) + "})");
-    return is_not ? out.inverse() : out;
-  }
-  static CodePoints word() {
-    CodePoints out('a', 'z');
-    out.add('A', 'Z');
-    out.add('0', '9');
-    out.add('_', '_');
-    return out;
+    for (const auto& [known, set] : properties)
+      if (name.substr(name.empty() ? 0 : 1) == known) return is_not ? set.inverse() : set;
+    refuse("a property of Unicode (\\p" + std::string(name) + "})");
+    return {};
   }
   static CodePoints space() {
     CodePoints out = CodePoints::of("\t\n\v\f\r ");
@@ -261,43 +260,65 @@ class PatternParser : private TextCursor {
 // A part followed by what comes after it, so that lookaheads and the end see the rest of the text.
 class PatternCompiler {
  public:
-  PatternCompiler(Regexes& regexes, std::string_view pattern, Writing writing)
-      : regexes_(regexes), pattern_(pattern), writing_(writing) {}
+  PatternCompiler(Regexes& regexes, Writing writing)
+      : regexes_(regexes),
+        writing_(writing),
+        letter_(to_regex(regexes, word(), writing)),
+        mark_(to_regex(regexes, word().inverse(), writing)) {}
+
+  // What follows a place: after a letter, digit or _, and elsewhere. These differ where a boundary of words comes next.
+  struct Rest {
+    RegexId letter, other;
+    bool is_same() const { return letter == other; }
+  };
 
   RegexId any() { return regexes_.repeat(any_character(regexes_, writing_), 0, Regexes::kNoLimit); }
+  Rest same(RegexId id) const { return {id, id}; }
+  // Texts before which there is at least one character.
+  RegexId after_some(Rest rest) {
+    if (rest.is_same()) return regexes_.concat({any_character(regexes_, writing_), any(), rest.other});
+    return regexes_.either({regexes_.concat({any(), letter_, rest.letter}), regexes_.concat({any(), mark_, rest.other})});
+  }
   // begins: nothing of the text is before the part.
-  RegexId compile(const Part& part, RegexId rest, bool begins) {
+  Rest compile(const Part& part, Rest rest, bool begins) {
     switch (part.kind) {
-      case Part::kSet:
-        return regexes_.concat(to_regex(regexes_, part.set, writing_), rest);
+      case Part::kSet: {
+        const RegexId set = to_regex(regexes_, part.set, writing_);
+        if (rest.is_same()) return same(regexes_.concat(set, rest.other));
+        return same(regexes_.either({regexes_.concat(regexes_.both({set, letter_}), rest.letter),
+                                     regexes_.concat(regexes_.both({set, mark_}), rest.other)}));
+      }
       case Part::kAll:
         return compile_all(part.parts, 0, rest, begins);
       case Part::kAny: {
-        std::vector<RegexId> out;
-        out.reserve(part.parts.size());
-        for (const Part& each : part.parts) out.push_back(compile(each, rest, begins));
-        return regexes_.either(std::move(out));
-      }
-      case Part::kRepeat: {
-        if (part.max == 1) {
-          const RegexId once = compile(part.parts[0], rest, begins);
-          return part.min == 1 ? once : regexes_.either({once, rest});
+        std::vector<RegexId> letter, other;
+        for (const Part& each : part.parts) {
+          const Rest way = compile(each, rest, begins);
+          letter.push_back(way.letter);
+          other.push_back(way.other);
         }
-        const bool looks = has_look(part.parts[0]);
-        if (looks) refused_ = "an anchor or a lookahead inside a repetition";
-        return regexes_.concat(
-            regexes_.repeat(looks ? Regexes::kNothing : compile(part.parts[0], Regexes::kEmpty, false), part.min, part.max), rest);
+        return {regexes_.either(std::move(letter)), regexes_.either(std::move(other))};
       }
+      case Part::kRepeat:
+        return compile_repeat(part, rest, begins);
       case Part::kBegin:
-        return begins ? rest : Regexes::kNothing;
+        return begins ? rest : same(Regexes::kNothing);
       case Part::kEnd:
-        return regexes_.may_end(rest) ? Regexes::kEmpty : Regexes::kNothing;
+        return {end(rest.letter), end(rest.other)};
       case Part::kAhead:
-        return regexes_.both({compile(part.parts[0], any(), begins), rest});
-      case Part::kNotAhead:
-        return regexes_.both({regexes_.no(compile(part.parts[0], any(), begins)), rest});
+      case Part::kNotAhead: {
+        const Rest ahead = compile(part.parts[0], same(any()), begins);
+        const auto seen = [&](RegexId id) { return part.kind == Part::kAhead ? id : regexes_.no(id); };
+        return {regexes_.both({seen(ahead.letter), rest.letter}), regexes_.both({seen(ahead.other), rest.other})};
+      }
+      case Part::kBound:
+      case Part::kNotBound: {
+        const RegexId goes_on = regexes_.concat(letter_, any()), ends = regexes_.no(goes_on);
+        const bool is_bound = part.kind == Part::kBound;
+        return {regexes_.both({rest.letter, is_bound ? ends : goes_on}), regexes_.both({rest.other, is_bound ? goes_on : ends})};
+      }
     }
-    return Regexes::kNothing;
+    return same(Regexes::kNothing);
   }
   const char* refused() const { return refused_; }
 
@@ -326,7 +347,26 @@ class PatternCompiler {
       if (has_begin(each)) return true;
     return false;
   }
-  RegexId compile_all(const std::vector<Part>& parts, std::size_t at, RegexId rest, bool begins) {
+  RegexId end(RegexId rest) const { return regexes_.may_end(rest) ? Regexes::kEmpty : Regexes::kNothing; }
+  Rest compile_repeat(const Part& part, Rest rest, bool begins) {
+    if (part.max == 1) {
+      const Rest once = compile(part.parts[0], rest, begins);
+      if (part.min == 1) return once;
+      return {regexes_.either({once.letter, rest.letter}), regexes_.either({once.other, rest.other})};
+    }
+    const bool looks = has_look(part.parts[0]);
+    if (looks) refused_ = "an anchor, a word boundary or a lookahead inside a repetition";
+    const RegexId each = looks ? Regexes::kNothing : compile(part.parts[0], same(Regexes::kEmpty), false).other;
+    const RegexId all = regexes_.repeat(each, part.min, part.max);
+    if (rest.is_same()) return same(regexes_.concat(all, rest.other));
+    const auto ending = [&](RegexId last, RegexId next) {
+      return regexes_.concat(regexes_.both({all, regexes_.concat(any(), last)}), next);
+    };
+    const RegexId some = regexes_.either({ending(letter_, rest.letter), ending(mark_, rest.other)});
+    if (!regexes_.may_end(all)) return same(some);
+    return {regexes_.either({some, rest.letter}), regexes_.either({some, rest.other})};
+  }
+  Rest compile_all(const std::vector<Part>& parts, std::size_t at, Rest rest, bool begins) {
     if (at == parts.size()) return rest;
     bool still = begins;
     if (begins && parts[at].kind < Part::kBegin) {
@@ -340,23 +380,27 @@ class PatternCompiler {
   }
 
   Regexes& regexes_;
-  std::string_view pattern_;
   Writing writing_;
+  RegexId letter_, mark_;  // one character: a letter, digit or _; any other
   const char* refused_ = nullptr;
 };
 
 }  // namespace
 
+void define_property(std::string_view name, std::span<const std::int32_t> ranges) {
+  CodePoints set;
+  for (std::size_t i = 0; i + 1 < ranges.size(); i += 2)
+    set.add(static_cast<char32_t>(ranges[i]), static_cast<char32_t>(ranges[i + 1]));
+  properties.emplace_back(name, std::move(set));
+}
+
 Result<RegexId> read_pattern(Regexes& regexes, std::string_view pattern, bool whole, Writing writing) {
   auto part = PatternParser(pattern).parse();
   if (!part.ok()) return part.error();
-  PatternCompiler compiler(regexes, pattern, writing);
-  const RegexId after = whole ? Regexes::kEmpty : compiler.any();
-  RegexId out = compiler.compile(part.value(), after, true);
-  if (!whole) {
-    const RegexId one = any_character(regexes, writing);
-    out = regexes.either({out, regexes.concat({one, compiler.any(), compiler.compile(part.value(), after, false)})});
-  }
+  PatternCompiler compiler(regexes, writing);
+  const auto after = compiler.same(whole ? Regexes::kEmpty : compiler.any());
+  RegexId out = compiler.compile(part.value(), after, true).other;
+  if (!whole) out = regexes.either({out, compiler.after_some(compiler.compile(part.value(), after, false))});
   if (compiler.refused())
     return unsupported_error("pattern " + shown_text(pattern) + ": " + compiler.refused() + " is not supported");
   return out;

@@ -80,6 +80,14 @@ std::string_view Vocabulary::bytes(std::int32_t token) const {
   return {bytes_.data() + begins_[at], static_cast<std::size_t>(std::max(lengths_[at], 0))};
 }
 
+std::string_view Vocabulary::path(int tree, std::int32_t node) const {
+  const std::vector<Node>& nodes = nodes_[tree];
+  auto at = static_cast<std::size_t>(node);
+  const std::size_t depth = nodes[at].depth;
+  while (nodes[at].token < 0) ++at;  // one below it has them, too
+  return bytes(nodes[at].token).substr(0, depth);
+}
+
 std::int32_t Vocabulary::find(int tree, std::string_view bytes) const {
   const std::vector<Node>& nodes = nodes_[tree];
   std::int32_t node = 0;

@@ -29,6 +29,9 @@ class Vocabulary {
   // Another token with the same bytes, or -1.
   std::int32_t same(std::int32_t token) const { return same_[static_cast<std::size_t>(token)]; }
   std::size_t max_depth() const { return max_depth_; }
+  // The bytes from the root to a node.
+  std::string_view path(int tree, std::int32_t node) const;
+  bool is_leaf(int tree, std::int32_t node) const { return nodes_[tree][static_cast<std::size_t>(node)].end == node + 1; }
   // The node of bytes; -1: none.
   std::int32_t find(int tree, std::string_view bytes) const;
 

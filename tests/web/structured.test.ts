@@ -113,6 +113,31 @@ describe.each<Spelling>(['byte-level', 'SentencePiece', 'WordPiece'])('response_
     }
   });
 
+  it('keeps to boundaries of words, properties of characters, and elements that differ', async () => {
+    for (const regex of [
+      /[a-c ]{2,4}\bname\b[ -]?/u,
+      /\p{Lu}?\p{Ll}{3}[^\p{L}\u{80}-\u{10FFFF}]/u,
+      /[\p{L}\p{Script=Greek}]{2}[^\p{Alphabetic}"\u{80}-\u{10FFFF}]/u,
+    ]) {
+      for (let seed = 1; seed < 6; ++seed) {
+        const [one] = await generate('a', { ...kOptions, do_sample: true, seed, response_format: { type: 'regex', regex } });
+        expect(one.generated_text).toMatch(new RegExp(`^(?:${regex.source})$`, 'u'));
+      }
+    }
+    const items = { anyOf: [{ type: 'string', pattern: '^[\\p{Lowercase}]{1,2}$' }, { enum: [1, 2, null] }] };
+    const json_schema = { type: 'array', items, uniqueItems: true, minItems: 5, maxItems: 9 };
+    const validate = ajv.compile(json_schema);
+    for (let seed = 1; seed < 9; ++seed) {
+      const how = { do_sample: true, temperature: 2, seed };
+      const [one] = await generate('a', { ...kOptions, ...how, response_format: { type: 'json_schema', json_schema } });
+      expect([one.generated_text, validate(one.parsed)]).toEqual([one.generated_text, true]);
+    }
+    const few: ResponseFormat = { type: 'json_schema', json_schema: { ...json_schema, items: { enum: ['a', 'b', 'name', 1, 2] } } };
+    expect([...((await generate('a', { ...kOptions, response_format: few }))[0].parsed as unknown[])].map(String).sort()).toEqual(['1', '2', 'a', 'b', 'name']); // prettier-ignore
+    const unknown = generate('a', { response_format: { type: 'regex', regex: '\\p{Script=Nobody}' } });
+    expect(await failure(unknown)).toMatchObject({ code: 'unsupported', message: expect.stringContaining('\\p{Script=Nobody}') });
+  });
+
   it('gives beams and samples that are whole, without those that only fill up', async () => {
     const response_format: ResponseFormat = { type: 'choice', choice: ['yes', 'no'] };
     const beams = await generate('a', { ...kOptions, num_beams: 4, num_return_sequences: 4, response_format });

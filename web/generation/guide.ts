@@ -6,6 +6,7 @@ import type { SeamGenerateOptions, SeamModel } from '../host/seam.js';
 import type { Instance } from '../host/wasm_loader.js';
 import type { PlainFormat, PlainFormats } from './response_format.js';
 import type { Part } from './calls/types.js';
+import { propertiesIn } from './properties.js';
 import { tokenBytes, type TokenBytes } from './token_bytes.js';
 
 const kMostForced = 48; // bytes that are encoded at once
@@ -27,6 +28,7 @@ interface Compiled {
 class Constraints {
   readonly seam: ConstraintsSeam;
   private readonly memory: WebAssembly.Memory;
+  private readonly defined = new Set<string>();
   private readonly kept = new Map<string, Compiled>(); // those used last come last
 
   constructor(
@@ -77,6 +79,7 @@ class Constraints {
     let found = this.kept.get(key);
     if (!found) {
       const encoder = new TextEncoder();
+      this.define(text);
       const [own, mark] = [encoder.encode(kind === kParts ? this.withMarks(text) : text), encoder.encode(after)];
       this.write(new Uint8Array([...own, ...mark]));
       const constraint = this.seam.compile(kind, own.length, mark.length, flags);
@@ -87,6 +90,16 @@ class Constraints {
     this.kept.delete(key);
     this.kept.set(key, found);
     return found;
+  }
+  /** Says what the properties of Unicode in a text match, once. */
+  private define(text: string): void {
+    for (const [name, ranges] of propertiesIn(text)) {
+      if (this.defined.has(name)) continue;
+      this.defined.add(name);
+      const bytes = new TextEncoder().encode(name);
+      this.write(new Uint8Array([...new Uint8Array(Int32Array.from(ranges).buffer), ...bytes]));
+      this.seam.define_property(ranges.length, bytes.length);
+    }
   }
   /** Parts with their marks as they are in the grammar: characters of tokens, or texts. */
   private withMarks(parts: string): string {

@@ -10,6 +10,7 @@ export interface ConstraintsSeam {
   answer(): number;
   answer_bytes(): number;
   set_vocabulary(tokens: number, bytes: number): void;
+  define_property(numbers: number, nameBytes: number): void;
   compile(kind: number, bytes: number, markBytes: number, flags: number): number;
   release(constraint: number): void;
   start(constraint: number): number;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "constraints/pattern.h"
 #include "native/constraints/support.h"
 
 namespace wattn {
@@ -44,12 +45,33 @@ TEST(Pattern, IsThatOfJavaScript) {
          {"\\w+\\s\\S", {"a_1 x"}, {"a1x"}}});
 }
 
+TEST(Pattern, HasBoundariesOfWords) {
+  check(ConstraintKind::kRegex, {{"\\bab\\b.*", {"ab", "ab c", "ab-c"}, {"abc", "ab_", "ab1"}},
+                                 {".*\\bcat\\b.*", {"cat", "a cat!", "the-cat", "cat cat"}, {"cats", "concat", "", "ca t"}},
+                                 {"[a-c-]+\\b[c-]+", {"a-", "-c", "ab-c", "-a-"}, {"ab", "-", "--", "cc"}},
+                                 {"a\\Bb|a\\B", {"ab"}, {"a"}},
+                                 {"(a|-)?\\B(b|-)", {"ab", "-", "--"}, {"b", "a-", "-b"}},
+                                 {"\\B", {""}, {"a"}},
+                                 {"x*\\b(?=y|-)[^]*", {"y", "x-", "xx-z"}, {"xy", "-", "x"}},
+                                 {"[\\b]", {"\b"}, {"b"}}});
+  check(ConstraintKind::kJsonSchema, {{R"({"type":"string","pattern":"\\bn\\b"})",
+                                       {R"("n")", R"("a n")", R"("\nn")", R"("n\n")", R"("\"n\"")"},
+                                       {R"("\n")", R"("an")", R"("n1")", R"("")"}}});
+}
+
+TEST(Pattern, HasPropertiesThatAreDefined) {
+  define_property("Vowel", std::vector<std::int32_t>{'a', 'a', 'e', 'e', 0xE9, 0xEA});
+  check(ConstraintKind::kRegex, {{"\\p{Vowel}+", {"a", "eé", "ê"}, {"b", "ab", "è"}},
+                                 {"[\\p{Vowel}b-d]", {"a", "c", "é"}, {"f"}},
+                                 {"[^\\p{Vowel}]|\\P{Vowel}{2}", {"b", "bc"}, {"a", "ba"}}});
+}
+
 TEST(Pattern, SaysWhatIsNotSupported) {
-  for (const char* text : {"(a)\\1", "\\bfoo", "(?<=a)b", "\\p{Greek}", "(^a)+"})
+  for (const char* text : {"(a)\\1", "(\\bfoo)+", "(?<=a)b", "\\p{Greek}", "(^a)+"})
     EXPECT_EQ(regex(text).error().code, ErrorCode::kUnsupported) << text;
   for (const char* text : {"(a", "a)", "[a", "*", "a{2,1}", "\\u12", "[b-a]"})
     EXPECT_EQ(regex(text).error().code, ErrorCode::kInput) << text;
-  EXPECT_EQ(regex("a^b").error().code, ErrorCode::kInput);  // no text
+  for (const char* text : {"a^b", "\\b", "a\\bb"}) EXPECT_EQ(regex(text).error().code, ErrorCode::kInput) << text;  // no text
 }
 
 TEST(Parts, AreTextsJsonAndExpressionsInTurn) {
@@ -69,7 +91,8 @@ TEST(Parts, SayWhatIsWrong) {
   for (const char* text : {"1", "{}", "[1]", "{\"any\": 1}", "{\"regex\": 1}", "{\"many\": {}}", "[", "{\"regex\": \"(\"}"})
     EXPECT_EQ(Constrained(ConstraintKind::kParts, text).error().code, ErrorCode::kInput) << text;
   const Constrained refused(ConstraintKind::kParts, R"(["a", {"json": {"type": "array", "uniqueItems": true}}])");
-  EXPECT_EQ(refused.error().message, "schema, '#': keyword 'uniqueItems' is not supported");
+  EXPECT_EQ(refused.error().message,
+            "schema, '#': keyword 'uniqueItems' is not supported: of elements that may be objects or arrays");
   EXPECT_EQ(Constrained(ConstraintKind::kParts, R"(["a", {"json": false}])").error().code, ErrorCode::kInput);
 }
 
@@ -195,6 +218,33 @@ TEST(JsonSchema, LeavesRoomForWhatIsRequired) {
   EXPECT_FALSE(own.begins("{\"b\""));
   EXPECT_FALSE(own.begins("{\"a\":1,"));
   EXPECT_FALSE(own.begins("{\"c\""));
+}
+
+TEST(JsonSchema, ElementsMayHaveToDiffer) {
+  check(ConstraintKind::kJsonSchema,
+        {{R"({"type":"array","uniqueItems":true,"items":{"enum":["a","b","ab",1,null]}})",
+          {"[]", R"(["a"])", R"(["ab","a","b",1,null])", R"([null,1])"},
+          {R"(["a","a"])", R"(["a","b","a"])", R"([1,null,1])", R"(["a",])"}},
+         {R"({"type":"array","uniqueItems":true,"items":{"type":"string"}})",
+          {R"(["","a","aa"])", R"(["é","e"])"},
+          {R"(["aa","a","aa"])", R"(["",""])", R"([1])"}},
+         {R"({"type":"array","uniqueItems":true,"items":{"type":"integer"},"minItems":2,"maxItems":3})",
+          {"[1,12]", "[12,1,2]"},
+          {"[1]", "[1,1]", "[12,1,12]", "[1,2,3,4]"}},
+         {R"({"type":"array","uniqueItems":true,"items":{"type":"boolean"},"minItems":2})",
+          {"[true,false]", "[false,true]"},
+          {"[true]", "[true,true]"}},
+         {R"({"type":"array","uniqueItems":true,"items":{"type":"array"},"maxItems":1})", {"[]", "[[]]"}, {"[[],[]]"}}});
+  EXPECT_EQ(schema(R"({"type":"array","uniqueItems":true,"items":{"type":"boolean"},"minItems":3})").error().code,
+            ErrorCode::kInput);
+  // Nothing else can follow when all are used, and an element that would be the same has no end.
+  Constrained own = schema(R"({"type":"array","uniqueItems":true,"items":{"enum":["the","name"]}})");
+  EXPECT_TRUE(own.begins(R"(["the","name")"));
+  EXPECT_FALSE(own.begins(R"(["the","name",)"));
+  EXPECT_FALSE(own.begins(R"(["the","t)"));
+  Constrained spaced = schema(R"({"type":"array","uniqueItems":true,"items":{"type":"integer"}})", true);
+  EXPECT_TRUE(spaced.accepts("[ 1, 12, 2 ]"));
+  EXPECT_FALSE(spaced.begins("[ 1, 1 "));
 }
 
 TEST(JsonSchema, RefusesByKeyword) {

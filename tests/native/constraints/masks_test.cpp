@@ -14,10 +14,15 @@ namespace {
 constexpr const char* kSchema =
     R"({"type":"object","properties":{"name":{"type":"string","maxLength":9},"age":{"type":"integer"},"next":{"$ref":"#"}},"required":["name"],"additionalProperties":{"type":"number"}})";
 
+constexpr const char* kUnique =
+    R"({"type":"array","uniqueItems":true,"items":{"anyOf":[{"type":"string","maxLength":2},{"enum":[12,1,"name"]}]},"maxItems":5})";
+
 // A mask is the tokens whose bytes the grammar takes, in every state of random walks, and no walk comes to a place without a token.
 TEST(Masks, AreTheTokensThatTheGrammarTakes) {
   const std::pair<ConstraintKind, const char*> kinds[] = {{ConstraintKind::kJsonSchema, kSchema},
+                                                          {ConstraintKind::kJsonSchema, kUnique},
                                                           {ConstraintKind::kRegex, "(the|name)+ \\d{1,3}é*"},
+                                                          {ConstraintKind::kRegex, "[a-z]*\\bthe\\b[ a-z]{0,9}"},
                                                           {ConstraintKind::kGbnf, "root ::= \"{\" root \"}\" | [a-z\"]+"}};
   for (const auto& [kind, text] : kinds) {
     Constrained own(kind, text);
