@@ -1,6 +1,8 @@
 // BM25 over an inverted index that grows and shrinks (Robertson and Zaragoza 2009; idf and term weight as Lucene and bm25s have them). Documents
 // are counted, whatever parts they are cut into: a word is as rare, and a text as long, as it is for a reader. The parts share their document's
 // score.
+import { Beginnings } from './beginnings.js';
+import { Titles } from './titles.js';
 import type { Analyser } from './words.js';
 
 /** Where a term occurs, and how often: one place for each document, and one for each part of documents that have several. */
@@ -60,6 +62,9 @@ const kStepTerms = 2000;
 
 export class Bm25 {
   private readonly terms = new Map<string, Postings>();
+  /** Terms, where words are their own stems. */
+  private readonly beginnings = new Beginnings();
+  private readonly titles = new Titles();
   /** [rows] words of the document that begins at a row; -1: removed. */
   private lengths: number[] = [];
   /** The number of rows of documents that have several, by their first. */
@@ -82,23 +87,24 @@ export class Bm25 {
     return this.lengths.length;
   }
 
-  /** all: the words of a part, if its document has several; fresh: those that its document does not have from earlier parts, `length` of them. */
-  private *read(part: Part, isFirst: boolean): Steps<{ all: Counts; fresh: Counts; length: number }> {
+  /** all: the words of a part, if its document has several; fresh: those that its document does not have from earlier parts, `length` of them. titles: takes the title's. */
+  private *read(part: Part, isFirst: boolean, titles?: Titles): Steps<{ all: Counts; fresh: Counts; length: number }> {
     const all: Counts = new Map();
     const fresh: Counts = new Map();
     let length = 0;
     let isFirstBatch = true;
     const sources = [
-      [part.title ?? '', isFirst ? 0 : Infinity],
-      [part.text, part.shared],
+      [part.title ?? '', isFirst ? 0 : Infinity, true],
+      [part.text, part.shared, false],
     ] as const;
-    for (const [text, from] of sources) {
+    for (const [text, from, isTitle] of sources) {
       for (const words of this.analyser.batches(text)) {
         if (!isFirstBatch) yield;
         isFirstBatch = false;
-        for (const { term, start } of words) {
+        for (const { term, word, start } of words) {
           if (part.count > 1) count(all, term);
           if (start < from) continue;
+          if (isTitle) titles?.add(word, part.first);
           count(fresh, term);
           ++length;
         }
@@ -112,6 +118,7 @@ export class Bm25 {
     if (!list) {
       list = { living: 0, count: 0, places: new Int32Array(2), times: new Uint16Array(2), newest: -1 };
       this.terms.set(term, list);
+      if (!this.analyser.known) this.beginnings.add(term);
     }
     return list;
   }
@@ -130,7 +137,7 @@ export class Bm25 {
     const { first, count } = part;
     const row = this.lengths.length;
     this.lengths.push(0);
-    const { all, fresh, length } = yield* this.read(part, row === first);
+    const { all, fresh, length } = yield* this.read(part, row === first, this.titles);
     let done = 0;
     for (const [term, times] of fresh) {
       if (++done % kStepTerms === 0) yield;
@@ -197,19 +204,64 @@ export class Bm25 {
     for (const term of this.terms.keys()) yield [term, term];
   }
 
+  /** The words among them that begin with `start`. */
+  *beginningWith(start: string): Generator<readonly [word: string, term: string], void, undefined> {
+    const { known, beginnings } = this.analyser;
+    for (const word of (known ? beginnings : this.beginnings).of(start)) yield [word, known?.get(word) ?? word];
+  }
+
   /** How many documents hold a term. */
   holders(term: string): number {
     return this.terms.get(term)?.living ?? 0;
   }
 
-  /** The documents that hold a term, by their first rows. */
-  documentsWith(term: string): Set<number> {
-    const out = new Set<number>();
+  private visit(term: string, see: (first: number) => void): void {
     const list = this.terms.get(term);
     for (let i = 0; list && i < list.count; ++i) {
       const place = list.places[i]!;
-      if (place >= 0 && this.lengths[place]! >= 0) out.add(place);
+      if (place >= 0 && this.lengths[place]! >= 0) see(place);
     }
+  }
+
+  /** The documents that hold all of some terms: a byte for each row, 1 for the first one of such a document. undefined: no terms, so all of them. */
+  withAll(terms: readonly string[]): Uint8Array | undefined {
+    let out: Uint8Array | undefined;
+    for (const term of terms) {
+      const own = new Uint8Array(this.lengths.length);
+      const before = out;
+      this.visit(term, (first) => void (own[first] = before?.[first] ?? 1));
+      out = own;
+    }
+    return out;
+  }
+
+  /** How many of some documents hold a term. */
+  count(term: string, among: Uint8Array | undefined): number {
+    if (!among) return this.holders(term);
+    let count = 0;
+    this.visit(term, (first) => void (count += among[first]!));
+    return count;
+  }
+
+  /** The first of some documents that holds a term. */
+  firstWith(term: string, among: Uint8Array | undefined): number | undefined {
+    const list = this.terms.get(term);
+    for (let i = 0; list && i < list.count; ++i) {
+      const place = list.places[i]!;
+      if (place >= 0 && this.lengths[place]! >= 0 && (among?.[place] ?? 1) === 1) return place;
+    }
+    return undefined;
+  }
+
+  /** The first documents, at most `limit`, whose titles have all these words (not their stems), the last one perhaps unfinished. */
+  titled(words: readonly string[], limit: number): number[] {
+    return this.titles.find(words, limit, this.lengths);
+  }
+
+  /** The documents that hold a term, by their first rows. */
+  documentsWith(term: string): Set<number> {
+    const out = new Set<number>();
+    this.visit(term, (first) => void out.add(first));
     return out;
   }
 

@@ -96,7 +96,7 @@ interface Typed {
   forms: Map<string, { weight: number; word: string }>;
 }
 
-/** Finds what words may stand for among all words of the index: one look at each. */
+/** Finds what words may stand for among all words of the index: one look at each, unless none is misspelt. */
 export function expand(words: Bm25, text: string, read: readonly Word[], { beginning, isFuzzy }: Expansion): Expanded {
   const typed = new Map<string, Typed>();
   for (const word of read) {
@@ -126,7 +126,9 @@ export function expand(words: Bm25, text: string, read: readonly Word[], { begin
   if (unfinished) unfinished.isBeginning = true;
   const wanted = [...typed.values()].filter(({ most, isBeginning }) => most > 0 || isBeginning);
   if (wanted.length > 0) {
-    for (const [word, term] of words.vocabulary()) {
+    // A misspelt word may be any.
+    const isBegun = wanted.length === 1 && wanted[0]!.most === 0;
+    for (const [word, term] of isBegun ? words.beginningWith(wanted[0]!.word.word) : words.vocabulary()) {
       for (const each of wanted) {
         const weight = weightOf(each, word);
         if (weight === 0 || term === each.word.term) continue;

@@ -1,15 +1,24 @@
 // What a text in a search box may become: its last word completed, and titles.
 import { Breather } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
-import { termsOf } from './conditions.js';
 import { titleOf, type Contents } from './contents.js';
 import type { IndexSuggestion } from './types.js';
 
 /** Completions whose documents are counted. */
 const kMostCounted = 200;
 
-const hasEach = (words: readonly string[], others: readonly string[]) =>
-  others.every((other, i) => (i === others.length - 1 ? words.some((word) => word.startsWith(other)) : words.includes(other)));
+/** Characters of a document that are searched for the way in which it writes a word. */
+const kMostRead = 65_536;
+
+/** The first place of a word in a text. */
+function writtenIn(contents: Contents, text: string, word: string): string | undefined {
+  for (const words of contents.asWritten.batches(text)) {
+    const found = words.find((each) => each.word === word);
+    if (found) return text.slice(found.start, found.end);
+    if ((words.at(-1)?.end ?? 0) > kMostRead) break;
+  }
+  return undefined;
+}
 
 /** The words of the index must be read. The last word of `text` is the beginning of others; what comes before it stays. */
 export async function suggest(
@@ -18,53 +27,47 @@ export async function suggest(
   limit: number,
   signal: AbortSignalLike | undefined,
 ): Promise<IndexSuggestion[]> {
-  const { words, documents, owners } = contents;
+  const { words, owners } = contents;
   const breather = new Breather();
   const read = await words.analyser.read(text, signal);
   const last = read.at(-1);
   if (!last) return [];
   const isFinished = last.end < text.length;
   const before = (isFinished ? read : read.slice(0, -1)).map(({ term }) => term).filter((term) => words.holders(term) > 0);
-  let among: Set<number> | undefined;
-  for (const term of before) {
-    const holders = words.documentsWith(term);
-    among = among ? new Set([...among].filter((first) => holders.has(first))) : holders;
-  }
+  const among = words.withAll(before);
   const out: IndexSuggestion[] = [];
   const typed = read.map(({ word }) => word);
-  for (const { document } of documents.values()) {
-    const title = titleOf(document);
-    if (title !== undefined && hasEach(termsOf(contents.asWritten, title), typed))
-      out.push({ text: title, kind: 'title', documents: 1 });
-    await breather.breathe(signal);
-    if (out.length >= limit) break;
+  for (const first of words.titled(typed, limit)) {
+    const document = owners[first]?.document; // undefined: removed meanwhile
+    if (document) out.push({ text: titleOf(document) ?? '', kind: 'title', documents: 1 });
   }
   if (isFinished) return out;
   /** Words by their terms, the shortest one of each. */
   const forms = new Map<string, string>();
-  for (const [word, term] of words.vocabulary()) {
-    if (!word.startsWith(last.word) || words.holders(term) === 0) continue;
+  for (const [word, term] of words.beginningWith(last.word)) {
     const known = forms.get(term);
     if (known === undefined || word.length < known.length) forms.set(term, word);
   }
-  const frequent = [...forms].sort(([a], [b]) => words.holders(b) - words.holders(a)).slice(0, kMostCounted);
-  const counted: { word: string; first: number; count: number }[] = [];
-  for (const [term, word] of frequent) {
-    const holders = [...words.documentsWith(term)].filter((first) => !among || among.has(first));
-    if (holders.length > 0) counted.push({ word, first: holders[0]!, count: holders.length });
+  const frequent = [...forms]
+    .map(([term, word]) => ({ term, word, holders: words.holders(term) }))
+    .filter(({ holders }) => holders > 0)
+    .sort((a, b) => b.holders - a.holders)
+    .slice(0, kMostCounted);
+  const best: { term: string; word: string; count: number }[] = [];
+  for (const { term, word, holders } of frequent) {
+    if (best.length === limit && best.at(-1)!.count > holders) break; // no other can be among them
+    const count = words.count(term, among);
+    if (count === 0) continue;
+    best.push({ term, word, count });
+    best.sort((a, b) => b.count - a.count || (a.word < b.word ? -1 : 1)).splice(limit);
     await breather.breathe(signal);
   }
-  counted.sort((a, b) => b.count - a.count || (a.word < b.word ? -1 : 1));
-  for (const { word, first, count } of counted.slice(0, limit)) {
+  for (const { term, word, count } of best) {
     // As a document writes it, with its accents.
-    const document = owners[first]?.document;
+    const first = words.firstWith(term, among);
+    const document = first === undefined ? undefined : contents.owners[first]?.document;
     let written = word;
-    for (const source of document ? [document.text, titleOf(document) ?? ''] : []) {
-      const found = [...contents.asWritten.batches(source)].flat().find((each) => each.word === word);
-      if (!found) continue;
-      written = source.slice(found.start, found.end);
-      break;
-    }
+    if (document) written = writtenIn(contents, document.text, word) ?? writtenIn(contents, titleOf(document) ?? '', word) ?? word;
     out.push({ text: text.slice(0, last.start) + written.toLowerCase(), kind: 'word', documents: count });
   }
   const seen = new Set<string>();

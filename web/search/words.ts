@@ -4,6 +4,7 @@ import { describe, InputError } from '../core/errors.js';
 import { Breather } from '../core/signal.js';
 import { readTexts } from '../core/texts.js';
 import type { AbortSignalLike } from '../core/types.js';
+import { Beginnings } from './beginnings.js';
 
 /** A word of a text: `text.slice(start, end)`, folded to `word`, of which `term` is the stem. */
 export interface Word {
@@ -75,6 +76,8 @@ export class Analyser {
   private readonly stems = new Map<string, string>();
   /** Terms by folded words. */
   private readonly terms = new Map<string, string>();
+  /** The keys of `terms`. */
+  readonly beginnings = new Beginnings();
   private readonly stem: ((word: string) => string) | undefined;
   private readonly isNative: boolean;
 
@@ -150,6 +153,7 @@ export class Analyser {
       if (this.isNative) stem = fold(stem);
       this.stems.set(key, stem);
       this.terms.set(folded, stem);
+      this.beginnings.add(folded);
     }
     return stem;
   }
