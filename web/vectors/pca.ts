@@ -26,6 +26,11 @@ interface Tridiagonal {
   scales: Float64Array; // [n]
 }
 
+/** What is so much smaller than the largest number is what rounding left of a zero: a matrix of few vectors has little else, and turns would never end on it. */
+const kNothing = Number.EPSILON / 64;
+
+const largestOf = (values: Float64Array): number => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+
 /** Overwrites a, [n, n]. */
 async function tridiagonalize(a: Float64Array, n: number, breathe: Breathe): Promise<Tridiagonal> {
   const diagonal = new Float64Array(n);
@@ -111,11 +116,13 @@ export async function eigenSymmetric(matrix: Float64Array, n: number, breathe: B
   const { diagonal, off, reflectors, scales } = await tridiagonalize(matrix, n, breathe);
   const vectors = new Float64Array(n * n);
   for (let i = 0; i < n; ++i) vectors[i * n + i] = 1;
+  const nothing = kNothing * Math.max(largestOf(diagonal), largestOf(off));
   for (let begin = 0; begin < n; ++begin) {
     for (let turns = 0; ; ++turns) {
       let end = begin;
       const isSmall = (i: number) =>
-        Math.abs(off[i] as number) <= Number.EPSILON * (Math.abs(diagonal[i] as number) + Math.abs(diagonal[i + 1] as number));
+        Math.abs(off[i] as number) <=
+        Math.max(nothing, Number.EPSILON * (Math.abs(diagonal[i] as number) + Math.abs(diagonal[i + 1] as number)));
       while (end < n - 1 && !isSmall(end)) ++end;
       if (end === begin) break;
       if (turns === kMostTurns) throw new StateError('eigenvalues: no convergence (check the matrix for NaN)');
