@@ -9,7 +9,19 @@ import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build as esbuild } from 'esbuild';
 import { blocksOf } from './docs/examples.mjs';
-import { checklist, checkPage, inPage, install, kInlinePolicy, model, moveAway, pack, same, withServer } from './lib/consumers.mjs';
+import {
+  checklist,
+  checkPage,
+  inPage,
+  install,
+  kInlinePolicy,
+  model,
+  moveAway,
+  pack,
+  same,
+  serve,
+  withServer,
+} from './lib/consumers.mjs';
 import { createdChat, createdSearch, createdWorker } from './lib/created.mjs';
 import { dockerLayout, electronHalves, vscodeExtension } from './lib/deployed.mjs';
 import { fail, root, run } from './lib/shell.mjs';
@@ -297,6 +309,27 @@ async function serveClients() {
   return started(Object.entries(commands), { command, key });
 }
 
+/** The recipe of docs/site_search.md: a site that searches itself. */
+async function vitepressSearch() {
+  const folder = install(packing, 'vitepress', { network: true });
+  const recipe = readFileSync(join(root, 'docs/site_search.md'), 'utf8').match(
+    /```js sketch\n(import \{ defineComponent[^]*?)```/,
+  )[1];
+  mkdirSync(join(folder, 'docs/.vitepress/theme'), { recursive: true });
+  writeFileSync(join(folder, 'docs/.vitepress/theme/index.js'), recipe);
+  run('npm', ['run', 'build'], { cwd: folder });
+  const server = await serve(join(folder, 'docs/.vitepress/dist'), "default-src 'self' 'unsafe-inline' data:");
+  try {
+    const first = await inPage(server.url, async (page) => {
+      await page.locator('wattn-search input').fill('train to Berlin');
+      return page.locator('wattn-search a').first().getAttribute('href');
+    });
+    same(new URL(first, server.url).pathname, '/trains.html', 'the first hit');
+  } finally {
+    server.close();
+  }
+}
+
 /** Entries for pages, which are modules alone. */
 const kOfPages = ['static-search', 'search-element'];
 
@@ -328,6 +361,7 @@ const fixtures = {
   astro: frameworkApp('astro', 'public'),
   nitro: movedServer('nitro', '.output/server/index.mjs'),
   'sveltekit-moved': movedServer('sveltekit-moved', 'build/index.js', true),
+  vitepress: vitepressSearch,
   workerd,
   'single-binary': singleBinary,
   vscode: () => vscodeExtension(packing),

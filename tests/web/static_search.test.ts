@@ -1,4 +1,7 @@
 // A static index: how pages are read and cut, what is found, and how little of it a page reads.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { AutoTokenizer, InputError, ModelFormatError, NetworkError, pipeline, type FeatureExtractionPipeline } from 'wattn';
 import { StaticIndex, type StaticHit } from 'wattn/static-search';
 import { buildStaticIndex } from '../../web/static_search/build.js';
@@ -8,7 +11,7 @@ import { toPieces } from '../../web/static_search/make_table.js';
 import { Pieces } from '../../web/static_search/pieces.js';
 import { filesOf, readPostings, readWords, writeWords } from '../../web/static_search/postings.js';
 import { makeRandom } from '../../web/core/random.js';
-import { readMarkdownPage, readSitePage } from '../../web/cli/site_pages.js';
+import { readMarkdownPage, readSite, readSitePage } from '../../web/cli/site_pages.js';
 import { tiny } from './support.js';
 
 const page = (url: string, title: string, text: string): SitePage => ({
@@ -81,6 +84,18 @@ describe('reading pages', () => {
 
   it('takes time in proportion to the file, however deep it is', () => {
     expect(read(`<main>${'<div>'.repeat(100_000)}deep`).sections).toEqual([]);
+  });
+
+  it('leaves out the page that hosts show where there is none', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'site-'));
+    try {
+      for (const name of ['index.html', '404.html', '_not-found.html', 'http-404.html'])
+        writeFileSync(join(folder, name), `<p>${name}`);
+      const { pages, left } = await readSite(folder, join(folder, 'search'));
+      expect([pages.map(({ url }) => url), left]).toEqual([['http-404.html', ''], 0]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('reads Markdown by its headings, not those in code', () => {

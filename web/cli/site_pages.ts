@@ -6,6 +6,8 @@ import { InputError } from '../core/errors.js';
 import type { PageSection, SitePage } from '../static_search/chunks.js';
 import { kHtml, kMarkdown, readMarkdown } from './markup.js';
 
+/** What hosts show for an address without a page. */
+const kNotFound = /(^|[\\/])(404|_not-found)(\.|[\\/]index\.)x?html?$/i;
 const kHidden = new Set('script style noscript template svg head nav header footer aside button select dialog iframe'.split(' '));
 const kHiddenRoles = new Set('navigation banner contentinfo search complementary'.split(' '));
 /** What is before the page's own headings: `<header>` of an article is kept. */
@@ -254,7 +256,7 @@ export async function readSite(
           .split(sep)
           .some((part) => part.startsWith('.') || part === 'node_modules'),
     )
-    .filter((file) => relative(except, file).startsWith('..'))
+    .filter((file) => relative(except, file).startsWith('..') && !kNotFound.test(file))
     .sort();
   const html = files.filter((file) => kHtml.includes(extname(file).toLowerCase()));
   const read: ({ file: string } & ReadPage)[] = [];
