@@ -27,6 +27,9 @@ const kTextChars = 3000;
 /** A word whose postings take more bytes is common: a page asks for it only if the query has little else. */
 const kCommonRows = 6000;
 
+/** Files that are packed at once. */
+const kAtOnce = 64;
+
 interface Row extends PageRow {
   page: SitePage;
 }
@@ -142,7 +145,13 @@ export async function buildStaticIndex(
 
   const folder = await hashOf(files, JSON.stringify(head));
   const out = new Map<string, Uint8Array>();
-  for (const [name, bytes] of files) out.set(`${folder}/${name}`, await gzipped(bytes));
+  const all = [...files];
+  for (let at = 0; at < all.length; at += kAtOnce) {
+    const some = all.slice(at, at + kAtOnce);
+    const packed = await Promise.all(some.map(([, bytes]) => gzipped(bytes)));
+    some.forEach(([name], i) => out.set(`${folder}/${name}`, packed[i]!));
+    await breather.breathe(signal);
+  }
   out.set('index.json', new TextEncoder().encode(JSON.stringify({ ...head, folder })));
   return out;
 }
