@@ -8,8 +8,9 @@
 
 #include "core/random.h"
 #include "learn/lora.h"
-#include "models/transformer_backward.h"
+#include "models/transformer.h"
 #include "pass/run.h"
+#include "pass/training.h"
 
 namespace {
 
@@ -66,7 +67,9 @@ int main(int argc, char** argv) {
       lora.add({model.layer_at(layer).qkv, first, width}, {}, generator);
   }
   if (!lora.begin().ok()) return 1;
-  Arena arena = Arena::with_bytes(backward_bytes(model, tokens, length, 1, {}, {.lora = lora.factors()}), "bench").value();
+  Arena arena = Arena::with_bytes(
+                    backward_bytes(model.training_plan(), {.tokens = tokens, .max_seq = length}, {.lora = lora.factors()}), "bench")
+                    .value();
   const double plain = seconds([&] {
     arena.reset();
     forward(model.plan(), model.compute(alone), batch, {}, arena, hidden.data(), nullptr);
@@ -74,10 +77,10 @@ int main(int argc, char** argv) {
   std::printf("forward %.3f s; arena %.1f MB\n", plain, static_cast<double>(arena.bytes()) * 1e-6);
   for (const std::int64_t kept : {6, 0}) {
     const TapeOptions options{.kept_layers = kept};
-    std::vector<float> tape(static_cast<std::size_t>(tape_size(model.config(), tokens, options)));
+    std::vector<float> tape(static_cast<std::size_t>(tape_size(model.training_plan(), tokens, options)));
     const double taped = seconds([&] {
       arena.reset();
-      training_forward(model, alone, batch, tape.data(), hidden.data(), arena, options);
+      training_forward(model.training_plan(), model.compute(alone), batch, tape.data(), hidden.data(), arena, options);
     });
     std::printf("%d layers kept, tape %.1f MB: forward %.2f\n", static_cast<int>(kept), static_cast<double>(tape.size()) * 4e-6,
                 taped / plain);
@@ -85,7 +88,8 @@ int main(int argc, char** argv) {
       const double took = seconds([&] {
         std::fill(d_hidden.begin(), d_hidden.end(), 0.01f);
         arena.reset();
-        backward(model, alone, batch, tape.data(), d_hidden.data(), arena, &gradients, scope, tape_options);
+        backward(model.training_plan(), model.compute(alone), batch, tape.data(), d_hidden.data(), arena,
+                 &gradients.training_plan(), scope, tape_options);
       });
       std::printf("  %s: backward %.2f, step %.2f\n", name, took / plain, (taped + took) / plain);
     };
