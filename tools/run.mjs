@@ -11,6 +11,7 @@ const test = [...build, ...nativeTests('native-debug'), ...jestTests];
 /** What `test` leaves out: the other builds' native tests, and static checks. */
 const checks = [
   ...nativeTests('native-release', stages.includes, stages.wire, stages.cppFormat),
+  stages.cmakeBuild('native-release', 'bench'),
   ...nativeTests('wasm-simd', stages.webFormat, stages.types, stages.docs, stages.dist),
   stages.rebuild,
   stages.tidy,

@@ -35,7 +35,7 @@ const node = (script, ...args) => [process.execPath, [join(root, script), ...arg
 /** Configures and builds a target of one CMake preset. Needed by all that follows. */
 export function cmakeBuild(preset, target) {
   return {
-    name: `build ${preset}`,
+    name: `build ${preset} ${target}`,
     needed: true,
     async run() {
       const configured = await start('cmake', ['--preset', preset]);
