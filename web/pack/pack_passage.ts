@@ -88,7 +88,7 @@ export class Passage {
   private dataBegin = 0;
   private current = 0;
   private stream: TensorStream | undefined;
-  /** Of all weight files. */
+  /** Bytes that were read of all weight files. */
   read = 0;
 
   constructor(

@@ -135,7 +135,7 @@ async function addBatch(
     const stale = model !== undefined && data === undefined;
     let documents = made.map((each) => (stale ? { ...each, stale } : each));
     if (isCatchingUp) {
-      // Of those that were changed or removed meanwhile, nothing comes back.
+      // A document that was changed or removed meanwhile does not come back.
       const isWaiting = ({ document }: StoredDocument) => {
         const entry = contents.documents.get(document.id);
         return entry !== undefined && entry.stale && entry.document.text === document.text;

@@ -89,7 +89,7 @@ export async function readState(bytes: Uint8Array, where: string): Promise<Stopp
   return { ...stopped, best: { ...best, score: score as number } };
 }
 
-/** Of a value as JSON. */
+/** The SHA-256 of a value as JSON. */
 export function hashOf(value: unknown): string {
   const hash = new Sha256();
   hash.update(new TextEncoder().encode(JSON.stringify(value)));
