@@ -79,12 +79,12 @@ Transformer make_transformer(const Kernels& kernels, WeightType type) {
                                .ffn_norm = "m{}"};
   Transformer transformer = std::move(Transformer::with_config(config, config.max_position_embeddings, kernels, type).value());
   std::uint32_t seed = 1;
-  for (const WeightTarget& slot : transformer.weight_targets(names, false)) {
-    const std::int64_t rows = slot.shape.size() == 2 ? slot.shape[0] : 1;
-    std::vector<float> row(static_cast<std::size_t>(slot.shape.back()));
+  for (const WeightTarget& weight : transformer.weight_targets(names, false)) {
+    const std::int64_t rows = weight.shape.size() == 2 ? weight.shape[0] : 1;
+    std::vector<float> row(static_cast<std::size_t>(weight.shape.back()));
     for (std::int64_t i = 0; i < rows; ++i) {
       for (float& x : row) x = static_cast<float>((seed = seed * 1664525u + 1013904223u) >> 8) * 6e-9f - 0.05f;
-      slot.write_row(i, row.data());
+      weight.write_row(i, row.data());
     }
   }
   return transformer;

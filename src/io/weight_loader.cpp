@@ -11,7 +11,7 @@ namespace wattn {
 namespace {
 
 constexpr std::uint64_t kFirstGgufBytes = 1 << 16;
-constexpr int kFileBegins = -2;  // in WeightLoader::all_slots_
+constexpr int kFileBegins = -2;  // in WeightLoader::all_targets_
 
 bool is_float(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF64; }
 
@@ -97,7 +97,7 @@ HeldBlocks WeightLoader::blocks_of(std::string_view name) const {
 std::vector<std::uint8_t> WeightLoader::held() const {
   std::vector<std::uint8_t> out;
   if (widened_blocks_) return out;
-  for (const int i : all_slots_) {
+  for (const int i : all_targets_) {
     if (i < 0) {
       out.push_back(i == kFileBegins ? 255 : 0);
       continue;
@@ -148,8 +148,8 @@ Result<void> WeightLoader::match_tensors() {
     target.filled = true;  // finish() fails if the bytes do not arrive
     tensor_targets_[i] = static_cast<int>(found->second);
   }
-  all_slots_.push_back(kFileBegins);
-  all_slots_.insert(all_slots_.end(), tensor_targets_.begin(), tensor_targets_.end());
+  all_targets_.push_back(kFileBegins);
+  all_targets_.insert(all_targets_.end(), tensor_targets_.begin(), tensor_targets_.end());
   return {};
 }
 

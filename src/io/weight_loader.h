@@ -41,7 +41,8 @@ struct WeightTarget {
   // place_of, if there is one.
   const void* layer = nullptr;  // the LinearWeights of a matrix or of its bias
   bool transposed = false;      // the file has that matrix as [in, out]
-  // A table to which rows can be added, as LoraTables::Rows knows it: an Embedding, or the LinearWeights of a head in its place.
+  // A table to which rows can be added, as LoraTables::Rows knows it: an EmbeddingTable, or the LinearWeights of a head in its
+  // place.
   const void *table = nullptr, *embedding = nullptr, *head = nullptr;
   float* values = nullptr;  // of a vector
   std::int64_t first = 0, of = 0;
@@ -101,7 +102,7 @@ class WeightLoader {
   std::uint64_t header_bytes_ = 0;  // before the tensors; 0 until known
   std::vector<TensorInfo> tensors_;
   std::vector<int> tensor_targets_;  // [tensors] index into targets_, -1 for ignored
-  std::vector<int> all_slots_;       // those of all files so far, each after kFileBegins
+  std::vector<int> all_targets_;     // those of all files so far, each after kFileBegins
   bool widened_blocks_ = false;      // a target did not take W8 blocks as they are
   std::size_t tensor_ = 0;           // index of the tensor being read
   std::int64_t row_ = 0;             // of that tensor

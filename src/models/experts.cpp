@@ -25,7 +25,7 @@ void take_experts(Arena& arena, const Kernels& kernels, WeightType type, const T
 
 // Both tensors have a row for each expert's hidden unit; those of down are columns of its matrix.
 // llama.cpp has the second matrices transposed, and no bias.
-void add_gguf_slots(const TransformerConfig& config, const TransformerLayer& layer, std::size_t i, TargetList& list) {
+void add_gguf_targets(const TransformerConfig& config, const TransformerLayer& layer, std::size_t i, TargetList& list) {
   const std::int64_t hidden = config.hidden_size, ffn = config.intermediate_size, count = config.experts.count;
   list.linear(layer_name("blk.{}.ffn_gate_inp", i), layer.experts->router, 0, count, false);
   const auto add = [&](const char* name, std::int64_t rows, std::int64_t width, const std::vector<LinearWeights>& experts) {
@@ -39,7 +39,7 @@ void add_gguf_slots(const TransformerConfig& config, const TransformerLayer& lay
 
 void add_experts_targets(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer,
                          std::size_t i, bool is_gguf, TargetList& list) {
-  if (is_gguf) return add_gguf_slots(config, layer, i, list);
+  if (is_gguf) return add_gguf_targets(config, layer, i, list);
   const std::int64_t hidden = config.hidden_size, ffn = config.intermediate_size, rows = config.experts.count * ffn;
   list.linear(layer_name(names.router, i), layer.experts->router, 0, config.experts.count, false);
   list.targets.push_back(

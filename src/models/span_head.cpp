@@ -98,7 +98,7 @@ void SpanHead::take_weights(Arena& arena, const Kernels& kernels) {
 std::vector<WeightTarget> SpanHead::weight_targets() const {
   TargetList list;
   const std::int64_t hidden = config_.hidden, inner = 4 * hidden;
-  const auto linear_slots = [&](const std::string& name, const LinearWeights& layer) { list.linear(name, layer, 0, layer.out); };
+  const auto linear_targets = [&](const std::string& name, const LinearWeights& layer) { list.linear(name, layer, 0, layer.out); };
   // Matrices that read parts of what the checkpoint's matrix reads, side by side.
   const auto split = [&](const std::string& name, std::vector<const LinearWeights*> parts) {
     const auto width = hidden * static_cast<std::int64_t>(parts.size());
@@ -110,7 +110,7 @@ std::vector<WeightTarget> SpanHead::weight_targets() const {
     });
     list.vector(name + ".bias", bias, inner);
   };
-  if (projection_.out > 0) linear_slots("token_rep_layer.projection", projection_);
+  if (projection_.out > 0) linear_targets("token_rep_layer.projection", projection_);
   for (std::size_t i = 0; i < rnn_.size(); ++i) {
     const std::string ending = "_l" + std::to_string(i / 2) + (i % 2 ? "_reverse" : "");
     for (const auto& [part, layer] : {std::pair{"_ih", &rnn_[i].input}, {"_hh", &rnn_[i].recurrent}}) {
@@ -123,18 +123,18 @@ std::vector<WeightTarget> SpanHead::weight_targets() const {
     }
   }
   if (config_.by_token) {
-    linear_slots("scorer.proj_token", token_);
-    linear_slots("scorer.proj_label", label_);
+    linear_targets("scorer.proj_token", token_);
+    linear_targets("scorer.proj_label", label_);
     split("scorer.out_mlp.0", {&of_token_, &of_label_, &of_product_});
-    linear_slots("scorer.out_mlp.3", scores_);
+    linear_targets("scorer.out_mlp.3", scores_);
     return std::move(list.targets);
   }
   const std::string spans = "span_rep_layer.span_rep_layer.";
   for (const auto& [name, mlp] : {std::pair<std::string, const Mlp*>("prompt_rep_layer", &prompt_),
                                   {spans + "project_start", &start_},
                                   {spans + "project_end", &end_}}) {
-    linear_slots(name + ".0", mlp->up);
-    linear_slots(name + ".3", mlp->down);
+    linear_targets(name + ".0", mlp->up);
+    linear_targets(name + ".3", mlp->down);
   }
   split(spans + "out_project.0", {&from_start_, &from_end_});
   list.transposed_linear(spans + "out_project.3", onto_labels_, 0, inner, false);

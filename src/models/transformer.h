@@ -164,10 +164,10 @@ class Transformer {
   void take_words(Arena& arena, const Weight& weight);
   void take_tables(Arena& arena);
   void set_tables();
-  void add_word_slots(TargetList& list, const TransformerNames& names) const;
-  void add_embedding_slots(TargetList& list, const TransformerNames& names, bool is_gguf) const;
-  void add_distance_slots(TargetList& list, const std::string& name, const DistanceBias& bias) const;
-  void add_layer_slots(TargetList& list, const TransformerNames& names, std::size_t layer, bool is_gguf) const;
+  void add_word_targets(TargetList& list, const TransformerNames& names) const;
+  void add_embedding_targets(TargetList& list, const TransformerNames& names, bool is_gguf) const;
+  void add_distance_targets(TargetList& list, const std::string& name, const DistanceBias& bias) const;
+  void add_layer_targets(TargetList& list, const TransformerNames& names, std::size_t layer, bool is_gguf) const;
   std::vector<Weight> weights_within(const void* begin, const void* end) const;
   bool head_holds_embeddings() const { return config_.lm_head && config_.tie_word_embeddings; }
 

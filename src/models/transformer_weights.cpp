@@ -159,7 +159,7 @@ std::int64_t Transformer::own_layer_of(const void* weight) const {
   return -1;
 }
 
-void Transformer::add_word_slots(TargetList& list, const TransformerNames& names) const {
+void Transformer::add_word_targets(TargetList& list, const TransformerNames& names) const {
   const std::int64_t vocab = config_.vocab_size;
   if (head_holds_embeddings()) {
     list.linear(names.word_embeddings, ends_->lm_head, 0, vocab, false);
@@ -207,7 +207,7 @@ void Transformer::add_word_slots(TargetList& list, const TransformerNames& names
   }
 }
 
-void Transformer::add_embedding_slots(TargetList& list, const TransformerNames& names, bool is_gguf) const {
+void Transformer::add_embedding_targets(TargetList& list, const TransformerNames& names, bool is_gguf) const {
   const auto& biases = config_.biases;
   const bool in_file = config_.positions == Positions::kLearned || config_.positions == Positions::kAfterPadding;
   if (in_file && !config_.fairseq_positions) {
@@ -231,7 +231,7 @@ void Transformer::add_embedding_slots(TargetList& list, const TransformerNames& 
                             }});
   }
   if (config_.relative_positions == RelativePositions::kT5Buckets && !config_.t5.each_layer) {
-    add_distance_slots(list, names.relative_attention_bias, ends_->distances);
+    add_distance_targets(list, names.relative_attention_bias, ends_->distances);
   }
   if (config_.relative_positions == RelativePositions::kDisentangled) {
     list.table(names.relative_embeddings, ends_->relative);
@@ -240,13 +240,13 @@ void Transformer::add_embedding_slots(TargetList& list, const TransformerNames& 
   if (config_.convolution.kernel > 0) Part<Convolutions>::get()->add_targets(config_, names, ends_->convolution, list);
 }
 
-void Transformer::add_distance_slots(TargetList& list, const std::string& name, const DistanceBias& bias) const {
+void Transformer::add_distance_targets(TargetList& list, const std::string& name, const DistanceBias& bias) const {
   // A causal table holds one direction of as many buckets each.
   list.distances(name, bias, config_.num_attention_heads, config_.t5.buckets, (config_.causal ? 2 : 1) * config_.t5.buckets,
                  config_.t5.max_distance);
 }
 
-void Transformer::add_layer_slots(TargetList& list, const TransformerNames& names, std::size_t i, bool is_gguf) const {
+void Transformer::add_layer_targets(TargetList& list, const TransformerNames& names, std::size_t i, bool is_gguf) const {
   const TransformerLayer& layer = layers_[i];
   const std::int64_t hidden = config_.hidden_size, ffn = config_.intermediate_size;
   const std::int64_t queries = config_.query_width(), keys = config_.kv_width();
@@ -302,7 +302,7 @@ void Transformer::add_layer_slots(TargetList& list, const TransformerNames& name
     list.linear(named(names.relative_query), layer.relative_qk, 0, queries, true);
     list.linear(named(names.relative_key), layer.relative_qk, queries, keys, false);
   }
-  if (config_.t5.each_layer) add_distance_slots(list, named(names.relative_attention_bias), layer.distance_bias);
+  if (config_.t5.each_layer) add_distance_targets(list, named(names.relative_attention_bias), layer.distance_bias);
   if (!convolves) matrix(names.attention_output, layer.attention_output, 0, hidden, biases.attention_output);
   if (!pre_norm) norm(names.attention_norm, layer.attention_norm);
   if (config_.output_norms) norm(names.attention_output_norm, layer.attention_output_norm);
@@ -335,9 +335,9 @@ void Transformer::add_layer_slots(TargetList& list, const TransformerNames& name
 
 std::vector<WeightTarget> Transformer::weight_targets(const TransformerNames& names, bool is_gguf) const {
   TargetList list;
-  add_word_slots(list, names);
-  add_embedding_slots(list, names, is_gguf);
-  for (std::size_t i = 0; i < layers().size(); ++i) add_layer_slots(list, names, i, is_gguf);
+  add_word_targets(list, names);
+  add_embedding_targets(list, names, is_gguf);
+  for (std::size_t i = 0; i < layers().size(); ++i) add_layer_targets(list, names, i, is_gguf);
   if (config_.norm_placement == NormPlacement::kPre) {
     list.norm(names.final_norm, ends_->final_norm, config_.biases.norms, is_gguf ? 0 : names.norm_offset);
   }

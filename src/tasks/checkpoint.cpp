@@ -12,8 +12,8 @@ namespace {
 // The tensors of targets, read from weights. The targets write into `places`, memory laid out as weights are, which gets numbers
 // that say which element of which tensor each weight is: so a layout is known to the targets alone (rows that are joined,
 // transposed or permuted).
-std::vector<NamedTensor> read_slots(const std::vector<WeightTarget>& targets, std::span<float> places,
-                                    std::span<const float> weights) {
+std::vector<NamedTensor> read_targets(const std::vector<WeightTarget>& targets, std::span<float> places,
+                                      std::span<const float> weights) {
   std::fill(places.begin(), places.end(), 0.0f);  // computed tables are not saved
   std::vector<NamedTensor> out;
   std::vector<std::uint32_t> first;  // the number of each tensor's first element, from 1
@@ -51,7 +51,7 @@ std::vector<NamedTensor> head_tensors(const Model& model) {
   const auto places = Head::with_layers(head.layers(), head.shape(), model.kernels());
   if (!places.ok()) return {};  // it is small
   const std::string words = model.arch().names.word_embeddings;
-  return read_slots(places.value().weight_targets(words), places.value().weights_f32(), head.weights_f32());
+  return read_targets(places.value().weight_targets(words), places.value().weights_f32(), head.weights_f32());
 }
 
 Result<std::vector<NamedTensor>> checkpoint(const Model& model) {
@@ -66,7 +66,7 @@ Result<std::vector<NamedTensor>> checkpoint(const Model& model) {
     const auto places = Transformer::with_config(stack->config(), stack->positions(), stack->kernels(), WeightType::kF32);
     if (!places.ok()) return places.error();
     for (NamedTensor& tensor :
-         read_slots(places.value().weight_targets(*names, false), places.value().weights_f32(), stack->weights_f32())) {
+         read_targets(places.value().weight_targets(*names, false), places.value().weights_f32(), stack->weights_f32())) {
       const auto is_it = [&](const NamedTensor& other) { return other.name == tensor.name; };
       if (std::none_of(out.begin(), out.end(), is_it)) out.push_back(std::move(tensor));  // both stacks have the words
     }
