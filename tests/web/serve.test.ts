@@ -326,6 +326,16 @@ describe('a model that writes', () => {
       expect(usage).toMatchObject({ prompt_tokens: wanted!.prompt_tokens, completion_tokens: wanted!.tokens.length });
     }
     expect((await server.metric('batches_total')) - before).toBeLessThan(9);
+    const drawing = { max_tokens: 24, temperature: 1, seed: 7 };
+    const drawn = await Promise.all(chats.slice(0, 4).map((messages) => chat({ messages, ...drawing })));
+    for (const [i, messages] of chats.slice(0, 4).entries()) {
+      const how = { max_new_tokens: 24, do_sample: true, temperature: 1, seed: 7, return_full_text: false };
+      expect([i, drawn[i]!.json.choices[0].message.content]).toEqual([i, (await generate(messages, how))[0]!.generated_text]);
+    }
+    // Without a seed all texts of a call would have the same draws.
+    const calls = await server.metric('batches_total');
+    await Promise.all(chats.slice(0, 4).map((messages) => chat({ messages, max_tokens: 24, temperature: 1 })));
+    expect((await server.metric('batches_total')) - calls).toBe(4);
     // One that is too long fails alone.
     const long = [{ role: 'user', content: 'boat '.repeat(5000) }];
     const mixed = await Promise.all([chats[0]!, long, chats[1]!, chats[2]!].map((messages) => chat({ messages, ...body })));

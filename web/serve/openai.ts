@@ -81,9 +81,9 @@ function logprobsOf(tokens: readonly GeneratedLogprob[] | undefined) {
   return content ? { content, refusal: null } : null;
 }
 
-/** Whether a chat shares no call: with a seed, draws follow from the place in a call; the other options make it several texts, or one that its length may cut. */
+/** Whether a chat shares no call: without a seed, the texts of a call would be drawn alike; the other options make it several texts, or one that its length may cut. */
 const isAlone = ({ do_sample, seed, num_return_sequences, response_format, tools }: TextGenerationOptions): boolean =>
-  (do_sample !== false && seed !== undefined) || [num_return_sequences, response_format, tools].some((each) => each !== undefined);
+  (do_sample !== false && seed === undefined) || [num_return_sequences, response_format, tools].some((each) => each !== undefined);
 
 const chat = (settings: RouteSettings): Route['run'] =>
   async function (body, signal) {
