@@ -105,7 +105,10 @@ const replaced = (platform, files) => ({
   },
 });
 const nodeModules = replaced('node', 'platform|workers');
-const edgeModules = replaced('edge', 'platform|workers|embedded');
+const edgeModules = replaced(
+  'edge',
+  'platform|workers|embedded|language_table|packing|distillation|remote_engine|guide|accelerated',
+);
 
 /** On the edge a program imports its .wasm files, which lie beside the script. */
 const importedWasm = {
@@ -170,6 +173,7 @@ const bundles = [
       ai_sdk_entry: 'ai_sdk_entry',
       langchain_entry: 'langchain_entry',
       llamaindex_entry: 'llamaindex_entry',
+      languages_entry: 'languages_entry',
       base: 'base',
       source: 'source',
       core: 'core',
@@ -402,6 +406,7 @@ function emitTypes() {
       'langchain_entry',
       'llamaindex_entry',
       'react_entry',
+      'languages_entry',
       'static_search_entry',
       'search_element_entry',
     ].map((name) => join(types, 'entries', `${name}.d.ts`)),

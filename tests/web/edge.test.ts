@@ -22,7 +22,7 @@ describe('on the edge', () => {
   async function run(program: string): Promise<any> {
     const entry = (name: string) => JSON.stringify(join(root, 'dist', `${name}.js`));
     const contents = program.replace(/'wattn(\/(\w[\w-]*))?'/g, (_, __, name) =>
-      entry(name ? `${name.replace('-', '_')}_entry_edge` : 'edge'),
+      entry(name === 'languages' ? 'languages_entry' : name ? `${name.replace('-', '_')}_entry_edge` : 'edge'),
     );
     const platformModules = {
       name: 'platform-modules',
@@ -62,6 +62,8 @@ describe('on the edge', () => {
     const texts = [...files].map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')]);
     return `Object.fromEntries(${JSON.stringify(texts)}.map(([name, text]) => [name, Uint8Array.from(atob(text), (c) => c.charCodeAt(0))]))`;
   };
+  const kGerman =
+    'Die alten Brücken führen über den Fluss, und die Häuser stehen nicht weit von ihnen, aber sie sind sehr klein. '.repeat(3);
   const kModel = `const model = ${inCode(tinyFiles())};`;
 
   it('every entry imports its WebAssembly and gives the bits of Node', async () => {
@@ -93,8 +95,9 @@ describe('on the edge', () => {
 
   it('names what is not there, and what to do', async () => {
     const said = await run(`
-      import { Index, nn, pipeline, AutoTokenizer, WattnError } from 'wattn';
+      import { Index, nn, packModel, pipeline, AutoTokenizer, WattnError, distill } from 'wattn';
       ${kModel}
+      const add = async (language) => (await Index.open('notes', { store: 'memory', language })).add({ id: 'a', text: ${JSON.stringify(kGerman)} });
       const decoder = ${inCode(filesOf(join(goldens, 'decoders/llama')))};
       const write = async (text, options) => (await pipeline('text-generation', decoder))(text, options);
       const tries = [
@@ -106,6 +109,10 @@ describe('on the edge', () => {
         () => AutoTokenizer.train(['a text'], { model: 'wordpiece', vocab_size: 40 }),
         () => Index.open('notes'),
         () => Index.open('notes', { store: 'opfs' }),
+        () => packModel(model),
+        async () => distill(await pipeline('feature-extraction', model)),
+        () => add('de'),
+        () => add('auto'),
       ];
       const said = [];
       for (const work of tries)
@@ -120,7 +127,46 @@ describe('on the edge', () => {
       expect.stringMatching(/^wasm: wattn-tokenizer.wasm is not in this bundle: import 'wattn\/tokenizer', too/),
       expect.stringMatching(/^Index: 'notes' cannot be kept here without the option 'store': expected an R2 bucket, .*found none/),
       expect.stringMatching(/found 'opfs'$/),
+      expect.stringMatching(/^pack: packing is not part of the edge's build, .*: pack in Node, Deno or a page/),
+      expect.stringMatching(/^distill: distilling is not part of the edge's build, .*: distil in Node, Deno or a page/),
+      expect.stringMatching(/^language: the words of 'de' are not in this bundle: import 'wattn\/languages', too/),
+      expect.stringMatching(/^language: the words of 'de' are not in this bundle: import 'wattn\/languages', too/),
     ]);
+  });
+
+  it('has English in `wattn` and the other languages in `wattn/languages`', async () => {
+    const program = (language: string, text: string, query: string) => `
+      {
+        const notes = await Index.open('notes', { store: 'memory', language: '${language}' });
+        await notes.add({ id: 'a', text: '${text}' });
+        found.push((await notes.search('${query}')).length);
+      }`;
+    const english = program('en', 'The bridges over the river', 'bridge');
+    const both = await run(`
+      import { Index } from 'wattn';
+      import 'wattn/languages';
+      const found = [];
+      ${english}${program('de', kGerman, 'Brücke')}${program('auto', kGerman, 'Brücke')}
+      console.log(JSON.stringify(found));`);
+    expect(both).toEqual([1, 1, 1]);
+    expect(await run(`import { Index } from 'wattn'; const found = [];${english} console.log(JSON.stringify(found));`)).toEqual([
+      1,
+    ]);
+  });
+
+  it('computes on the processor whichever device is asked for', async () => {
+    const found = await run(`
+      import { pipeline } from 'wattn';
+      ${kModel}
+      const said = [];
+      for (const device of ['webgpu', 'auto']) {
+        const embed = await pipeline('feature-extraction', model, { device });
+        const { data } = await embed('the river');
+        said.push([embed.info().device, embed.info().device_reason, data.length]);
+        await embed.dispose();
+      }
+      console.log(JSON.stringify(said));`);
+    expect(found).toEqual(Array(2).fill(['wasm', 'there is no GPU on the edge', 32]));
   });
 });
 

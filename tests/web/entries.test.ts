@@ -35,6 +35,7 @@ describe('importing', () => {
     'langchain_entry',
     'llamaindex_entry',
     'react_entry',
+    'languages_entry',
     'inline',
     'inline_train',
     'node',

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Index, type IndexOptions } from 'wattn';
 import { languageOf } from '../../web/search/detect.js';
-import { kLanguageNames, loadLanguage } from '../../web/search/languages.js';
+import { kLanguageNames } from '../../web/search/language_names.js';
+import { loadLanguage } from '../../web/search/languages.js';
 import { readJson, root } from './support.js';
 
 const documents = [

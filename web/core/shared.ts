@@ -14,6 +14,8 @@ interface Shared {
   errors?: unknown[];
   /** .wasm files that the program's own scripts have inside, by name: packed (host/unpack.ts), or as modules on the edge. */
   embedded?: Record<string, unknown>;
+  /** The words of languages that `wattn/languages` brings to the edge. */
+  languages?: Readonly<Record<string, () => Promise<unknown>>>;
 }
 
 const kKey = Symbol.for(`wattn@${__WATTN_VERSION__}`);

@@ -5,7 +5,7 @@ import type { FeatureExtractionPipeline } from '../tasks/embed_types.js';
 import type { LateInteractionPipeline } from '../tasks/retrieval_types.js';
 import type { TextRankingPipeline } from '../tasks/task_types.js';
 import type { Bm25Options } from './bm25.js';
-import type { StemmedLanguage } from './languages.js';
+import type { StemmedLanguage } from './language_names.js';
 import type { Analysis } from './words.js';
 
 /** A document of an index. Further fields are kept with it: strings, numbers, anything that JSON can hold. */

@@ -1,0 +1,8 @@
+// In place of accelerated.ts on the edge, where there is no GPU: the processor computes, and says so.
+const processor = {
+  facts: { device: 'wasm', device_reason: 'there is no GPU on the edge' },
+  embed: () => undefined,
+  stop: () => undefined,
+} as const;
+
+export const accelerated = async () => processor;
