@@ -128,11 +128,34 @@ const ownFiles = (kind) => ({
   },
 });
 
+/**
+ * Tools that copy what a server needs (Turbopack, @vercel/nft) take each URL of a script that they cannot foresee for any file of the package, as all are in CommonJS. There they
+ * see the names of the files (web/source/package_files_node.ts) behind __dirname alone.
+ */
+function foreseen(script) {
+  const beside =
+    /(\(0, import_node_fs\d*\.existsSync\)\()\(0, \w+\.join\)\(\(0, \w+\.dirname\)\(\(0, \w+\.fileURLToPath\)\(__wattn_url\)\), "(wattn-[\w.-]+)"\)/g;
+  const kinds = [
+    [beside, '$1__dirname + "/$2"', 12],
+    [/new import_worker_threads\d*\.Worker\(/g, 'new __wattn_Worker(', 3],
+    [/new URL\((?="[\w./-]+", __wattn_url\))/g, 'new __wattn_URL(', 13],
+  ];
+  for (const [form, instead, least] of kinds) {
+    const found = script.match(form)?.length ?? 0;
+    if (found < least) fail(`node.cjs: expected ${form} at ${least} places or more, found ${found}`);
+    script = script.replace(form, instead);
+  }
+  return script;
+}
+
 /** For Jest, which cannot require() an ES module, as Node can since 20.19. It serves all entries. */
 const commonJs = {
   format: 'cjs',
   outExtension: { '.js': '.cjs' },
-  banner: { js: "const __wattn_url = require('node:url').pathToFileURL(__filename).href;" },
+  banner: {
+    js: `const __wattn_url = require('node:url').pathToFileURL(__filename).href;
+const { Worker: __wattn_Worker, URL: __wattn_URL } = Reflect.get([{ ...require('node:worker_threads'), URL }], 0);`,
+  },
   define: { 'import.meta.url': '__wattn_url' },
   inject: [join(root, 'web/host/cjs_globals.ts')],
 };
@@ -342,7 +365,12 @@ async function bundle(memoryFlags) {
     const files = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
     for (const group of kGroups) if (group in entries) await joinChunks(files, `${group}.js`, how);
     // Bundlers warn of imports of files without effects for their effects.
-    const text = (file) => (edge ? files.get(file).replace(/\bimport"\.\/chunk-[\w-]+\.js";/g, '') : files.get(file));
+    const text = (file) =>
+      edge
+        ? files.get(file).replace(/\bimport"\.\/chunk-[\w-]+\.js";/g, '')
+        : own === commonJs
+          ? foreseen(files.get(file))
+          : files.get(file);
     for (const file of files.keys()) writeFileSync(join(dist, file), text(file));
   }
   chmodSync(join(dist, 'cli.js'), 0o755);

@@ -89,6 +89,8 @@ function serverBundlers() {
   for (const program of bare) same(away.run(program, true).output, away.expected, program);
 }
 
+const filesUnder = (folder) => (existsSync(folder) ? readdirSync(folder, { recursive: true }) : []);
+
 /** What Next's Docker recipe copies, with the project gone. Next leaves webpack's .wasm files out: that one needs serverExternalPackages or outputFileTracingIncludes. */
 async function nextStandalone() {
   const folder = install(packing, 'next-standalone', { shared: 'moved', network: true });
@@ -101,12 +103,17 @@ async function nextStandalone() {
   }
   const { away, expected } = moveAway(packing, folder, Object.keys(ways).map((way) => `${way}/standalone/server.js`)); // prettier-ignore
   for (const way of Object.keys(ways)) {
+    // Not every file of the package, which tools copy if a path is one that they cannot foresee.
+    const copied = filesUnder(join(away, way, 'standalone/node_modules/wattn'));
+    const needless = copied.filter((file) => /\.d\.c?ts$|inline|_edge/.test(file));
+    if (needless.length > 0)
+      throw new Error(`${way}: copied ${needless.length} files that no server needs, such as ${needless[0]}`);
     const port = await freePort();
     const env = { ...process.env, PORT: String(port), HOSTNAME: '127.0.0.1' };
-    const address = `http://127.0.0.1:${port}/answers`;
+    const [address, required] = ['answers', 'api/required'].map((path) => `http://127.0.0.1:${port}/${path}`);
     const cwd = join(away, way, 'standalone');
     await withServer(process.execPath, ['server.js'], { cwd, env, address }, async () => {
-      same(await (await fetch(address)).json(), JSON.parse(expected), way);
+      for (const each of [address, required]) same(await (await fetch(each)).json(), JSON.parse(expected), `${way}, ${each}`);
     });
   }
 }

@@ -1,8 +1,7 @@
 // The store of Node, used instead of platform.ts: a folder for each index, a file for each segment.
-import { link, mkdir, open, readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
 import { InputError } from '../core/errors.js';
 import { pause } from '../core/signal.js';
+import { fs, paths } from '../source/files_node.js';
 import { codeOf, tryLockFile } from '../source/lock_file.js';
 import { syncPath } from '../source/sync_path.js';
 import { folderOf, indexOf } from './names.js';
@@ -12,7 +11,7 @@ import { guarded, kLockName, memoryStore, type SegmentStore } from './stores.js'
 const kPollMs = 20;
 
 function rootOf(kind: string): string {
-  if (kind !== 'opfs' && kind !== 'indexeddb') return resolve(kind);
+  if (kind !== 'opfs' && kind !== 'indexeddb') return paths.resolve(kind);
   throw new InputError(`Index: option 'store': expected a folder's path or 'memory', found '${kind}', which only pages have`);
 }
 
@@ -24,16 +23,16 @@ const missing = (error: unknown) => {
 
 /** Makes a folder, and makes it stay. */
 async function makeFolder(folder: string): Promise<void> {
-  const first = await mkdir(folder, { recursive: true });
+  const first = await fs.mkdir(folder, { recursive: true });
   if (first === undefined) return;
-  for (let made = folder; ; made = dirname(made)) {
-    await syncPath(dirname(made));
-    if (made === first || made === dirname(made)) return;
+  for (let made = folder; ; made = paths.dirname(made)) {
+    await syncPath(paths.dirname(made));
+    if (made === first || made === paths.dirname(made)) return;
   }
 }
 
 async function writeNew(path: string, bytes: Uint8Array): Promise<number> {
-  const file = await open(path, 'wx');
+  const file = await fs.open(path, 'wx');
   try {
     await file.writeFile(bytes);
     await file.sync();
@@ -53,24 +52,24 @@ async function addInPlace(path: string, bytes: Uint8Array): Promise<boolean> {
     own = await writeNew(path, bytes);
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;
-    await rm(path, { force: true }).catch(() => {});
+    await fs.rm(path, { force: true }).catch(() => {});
     throw error;
   }
-  return (await stat(path).catch(missing))?.ino === own; // else another writer took it for one that was not ended
+  return (await fs.stat(path).catch(missing))?.ino === own; // else another writer took it for one that was not ended
 }
 
 function folderStore(folder: string): SegmentStore {
-  const at = (name: string) => join(folder, name);
+  const at = (name: string) => paths.join(folder, name);
   return {
     kind: folder,
-    list: async () => (await readdir(folder).catch(missing)) ?? [],
-    read: (name) => readFile(at(name)).catch(missing),
+    list: async () => (await fs.readdir(folder).catch(missing)) ?? [],
+    read: (name) => fs.readFile(at(name)).catch(missing),
     async add(name, bytes) {
       const aside = at(`${name}.${globalThis.crypto.randomUUID().replace(/-/g, '')}.part`);
       let isNew = true;
       try {
         await writeNew(aside, bytes);
-        await link(aside, at(name)); // fails if there is one
+        await fs.link(aside, at(name)); // fails if there is one
       } catch (error) {
         const code = codeOf(error);
         isNew = code !== 'EEXIST' && code !== 'ENOENT'; // ENOENT: swept by one who took this lock for a stale one
@@ -78,13 +77,13 @@ function folderStore(folder: string): SegmentStore {
           isNew = await addInPlace(at(name), bytes);
         } else if (isNew) throw error;
       } finally {
-        await rm(aside, { force: true }).catch(() => {});
+        await fs.rm(aside, { force: true }).catch(() => {});
       }
       if (isNew) await syncPath(folder);
       return isNew;
     },
     async patch(name, bytes) {
-      const file = await open(at(name), 'r+');
+      const file = await fs.open(at(name), 'r+');
       try {
         await file.write(bytes, 0, bytes.length, 0);
         await file.truncate(bytes.length); // one that was damaged may be longer
@@ -93,7 +92,7 @@ function folderStore(folder: string): SegmentStore {
         await file.close();
       }
     },
-    remove: (name) => rm(at(name), { force: true }),
+    remove: (name) => fs.rm(at(name), { force: true }),
     async alone(run, signal) {
       let release: (() => void) | undefined;
       for (;;) {
@@ -109,7 +108,7 @@ function folderStore(folder: string): SegmentStore {
       }
     },
     hasNews: () => true, // asking for the list costs less than following the folder
-    leave: () => rmdir(folder).catch(() => {}), // only if it is empty
+    leave: () => fs.rmdir(folder).catch(() => {}), // only if it is empty
     close: () => {},
   };
 }
@@ -117,10 +116,10 @@ function folderStore(folder: string): SegmentStore {
 /** The store of an index. kind: see `IndexOptions.store`. Makes nothing before something is written. */
 export async function openStore(name: string, kind = '.'): Promise<SegmentStore> {
   if (kind === 'memory') return memoryStore();
-  const folder = join(rootOf(kind), folderOf(name));
+  const folder = paths.join(rootOf(kind), folderOf(name));
   let files: string[];
   try {
-    files = (await readdir(folder).catch(missing)) ?? [];
+    files = (await fs.readdir(folder).catch(missing)) ?? [];
   } catch (cause) {
     throw new InputError(`Index: '${name}' cannot be kept in ${folder}: ${codeOf(cause)}`, { cause });
   }
@@ -138,11 +137,11 @@ export async function listIndexes(kind = '.'): Promise<{ name: string; store: st
   if (kind === 'memory') return [];
   const root = rootOf(kind);
   const found: { name: string; store: string }[] = [];
-  for (const entry of (await readdir(root, { withFileTypes: true }).catch(missing)) ?? []) {
+  for (const entry of (await fs.readdir(root, { withFileTypes: true }).catch(missing)) ?? []) {
     const name = entry.isDirectory() ? indexOf(entry.name) : undefined;
     if (name === undefined) continue;
-    const folder = join(root, entry.name);
-    const files = await readdir(folder).catch(() => []); // not ours to read
+    const folder = paths.join(root, entry.name);
+    const files = await fs.readdir(folder).catch(() => []); // not ours to read
     if (files.some(isOwn)) found.push({ name, store: folder });
   }
   return found;

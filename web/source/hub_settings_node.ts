@@ -1,9 +1,8 @@
 // The variables of huggingface_hub, by its rules (constants.py and utils/_auth.py, 1.2), in the one place that reads them.
-import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
 import { env } from '../core/env.js';
 import { shared } from '../core/shared.js';
+import { fsSync, paths } from './files_node.js';
 import { insideModel } from './inside.js';
 
 const { env: variables } = process;
@@ -30,8 +29,8 @@ const expanded = (path: string) =>
 
 /** Where Python keeps what it downloaded. */
 function cacheFolder(): string {
-  const home = variables['HF_HOME'] || join(variables['XDG_CACHE_HOME'] || '~/.cache', 'huggingface');
-  return expanded(variables['HF_HUB_CACHE'] || variables['HUGGINGFACE_HUB_CACHE'] || join(home, 'hub'));
+  const home = variables['HF_HOME'] || paths.join(variables['XDG_CACHE_HOME'] || '~/.cache', 'huggingface');
+  return expanded(variables['HF_HUB_CACHE'] || variables['HUGGINGFACE_HUB_CACHE'] || paths.join(home, 'hub'));
 }
 
 /** A repository in Python's cache: the folder of one commit's files. */
@@ -44,16 +43,20 @@ export interface PythonCopy {
 
 /** refs/<revision> names the commit, snapshots/<commit> has its files, .no_exist/<commit> those that there are none of (file_download.py). */
 export function pythonCopy(id: string, revision: string): PythonCopy | undefined {
-  const repository = join(cacheFolder(), `models--${id.replaceAll('/', '--')}`);
+  const repository = paths.join(cacheFolder(), `models--${id.replaceAll('/', '--')}`);
   let commit = revision;
   if (!/^[0-9a-f]{40}$/.test(revision)) {
     try {
-      commit = readFileSync(join(repository, 'refs', ...insideModel(revision).split('/')), 'utf8').trim();
+      commit = fsSync.readFileSync(paths.join(repository, 'refs', ...insideModel(revision).split('/')), 'utf8').trim();
     } catch {
       return undefined;
     }
   }
-  const folder = join(repository, 'snapshots', commit);
-  if (env.remoteHost !== endpoint() || !/^[0-9a-f]{40}$/.test(commit) || !existsSync(folder)) return undefined;
-  return { commit, folder, isAbsent: (file) => existsSync(join(repository, '.no_exist', commit, ...insideModel(file).split('/'))) };
+  const folder = paths.join(repository, 'snapshots', commit);
+  if (env.remoteHost !== endpoint() || !/^[0-9a-f]{40}$/.test(commit) || !fsSync.existsSync(folder)) return undefined;
+  return {
+    commit,
+    folder,
+    isAbsent: (file) => fsSync.existsSync(paths.join(repository, '.no_exist', commit, ...insideModel(file).split('/'))),
+  };
 }

@@ -3,10 +3,9 @@
 // It says who holds it. In the same space of process ids a holder that is gone is seen at once, by its id and the time it began. In another
 // space an id says nothing; there a holder shows that it lives by touching its file. One that is kept from that (a long call, a sleeping machine) may
 // lose its lock, so whoever writes under a lock must not depend on it for what is stored.
-import { readFileSync, readlinkSync, rmSync } from 'node:fs';
-import { link, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { threadId } from 'node:worker_threads';
+import { fs, fsSync } from './files_node.js';
 
 const kTouchMs = 500;
 /** Untouched for so long while somebody waits, a lock is stale whose holder cannot be looked up. */
@@ -41,7 +40,8 @@ const readOr = (read: () => string): string => {
 const beganAt = (pid: number | 'self') =>
   readOr(
     () =>
-      readFileSync(`/proc/${pid}/stat`, 'latin1')
+      fsSync
+        .readFileSync(`/proc/${pid}/stat`, 'latin1')
         .replace(/^.*\) /s, '')
         .split(' ')[19] ?? '',
   );
@@ -49,8 +49,8 @@ const beganAt = (pid: number | 'self') =>
 const spaceOf = () =>
   [
     process.platform,
-    readOr(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()) || hostname(),
-    readOr(() => readlinkSync('/proc/self/ns/pid')),
+    readOr(() => fsSync.readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()) || hostname(),
+    readOr(() => fsSync.readlinkSync('/proc/self/ns/pid')),
   ].join(' ');
 
 let own: Omit<Holder, 'lock'> | undefined;
@@ -95,8 +95,8 @@ async function staleText(path: string): Promise<string | undefined> {
   let text: string;
   let touched: number;
   try {
-    text = await readFile(path, 'utf8');
-    touched = (await stat(path)).mtimeMs;
+    text = await fs.readFile(path, 'utf8');
+    touched = (await fs.stat(path)).mtimeMs;
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined; // it is free
     throw error;
@@ -118,14 +118,14 @@ async function staleText(path: string): Promise<string | undefined> {
 async function takeAway(path: string, text: string): Promise<void> {
   const aside = `${path}.${globalThis.crypto.randomUUID().replace(/-/g, '')}`;
   try {
-    await rename(path, aside);
+    await fs.rename(path, aside);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return;
     throw error;
   }
-  const found = await readFile(aside, 'utf8').catch(() => undefined);
-  if (found !== undefined && found !== text) await link(aside, path).catch(() => {}); // a living one: back to where it was
-  await rm(aside, { force: true });
+  const found = await fs.readFile(aside, 'utf8').catch(() => undefined);
+  if (found !== undefined && found !== text) await fs.link(aside, path).catch(() => {}); // a living one: back to where it was
+  await fs.rm(aside, { force: true });
 }
 
 /** Takes a lock. Undefined: another holds it. */
@@ -133,7 +133,7 @@ export async function tryLockFile(path: string): Promise<(() => void) | undefine
   const lock = globalThis.crypto.randomUUID();
   let file;
   try {
-    file = await open(path, 'wx');
+    file = await fs.open(path, 'wx');
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
     const text = await staleText(path);
@@ -146,7 +146,7 @@ export async function tryLockFile(path: string): Promise<(() => void) | undefine
   } catch (error) {
     heldLocks.delete(lock);
     await file.close().catch(() => {});
-    await rm(path, { force: true }).catch(() => {});
+    await fs.rm(path, { force: true }).catch(() => {});
     throw error;
   }
   // By its handle: the path may be another's by now.
@@ -157,9 +157,9 @@ export async function tryLockFile(path: string): Promise<(() => void) | undefine
     clearInterval(touching);
     heldLocks.delete(lock);
     void file.close().catch(() => {});
-    if (holderIn(readOr(() => readFileSync(path, 'utf8')))?.lock !== lock) return; // it is another's now
+    if (holderIn(readOr(() => fsSync.readFileSync(path, 'utf8')))?.lock !== lock) return; // it is another's now
     try {
-      rmSync(path, { force: true });
+      fsSync.rmSync(path, { force: true });
     } catch {
       // It is stale: this thread knows, and others see that it is not touched.
     }

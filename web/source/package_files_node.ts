@@ -5,6 +5,7 @@ import nodeModule from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { UnsupportedError } from '../core/errors.js';
+import { fsSync, paths } from './files_node.js';
 
 /** A variable of CommonJS, which the bundle of a caller may be. */
 declare const __dirname: string | undefined;
@@ -21,7 +22,7 @@ const pathOf = (url: string | URL | undefined) => attempt(() => fileURLToPath(St
 
 /** Where wattn's files may be, most likely first: with this script, the program, a single executable. Not in the current folder: workers are run from these. */
 function folders(): string[] {
-  const scripts = [pathOf(import.meta.url), process.argv[1], process.execPath].map((path) => path && dirname(path));
+  const scripts = [pathOf(import.meta.url), process.argv[1], process.execPath].map((path) => path && paths.dirname(path));
   scripts.splice(1, 0, typeof __dirname === 'string' ? __dirname : undefined);
   return [...new Set(scripts)].filter((folder): folder is string => !!folder);
 }
@@ -32,7 +33,7 @@ const requireFrom = Reflect.get(nodeModule, 'createRequire') as typeof nodeModul
 /** The path that `require.resolve` finds from the first of the folders that has it. */
 function resolvedFrom(from: readonly (string | undefined)[], file: string): string | undefined {
   for (const folder of from) {
-    const found = folder && attempt(() => requireFrom(join(folder, 'program.js')).resolve(file));
+    const found = folder && attempt(() => requireFrom(paths.join(folder, 'program.js')).resolve(file));
     if (found) return found;
   }
   return undefined;
@@ -72,13 +73,13 @@ const kBeside: Record<string, () => boolean> = {
 /** Whether a URL leads to a file, or to what is no file: a server of modules, or bytes in the URL. */
 function isThere(url: URL | undefined): url is URL {
   const path = pathOf(url);
-  return path === undefined ? attempt(() => new URL(url!).protocol !== 'file:') === true : existsSync(path);
+  return path === undefined ? attempt(() => new URL(url!).protocol !== 'file:') === true : fsSync.existsSync(path);
 }
 
 /** Where an installed wattn would be that a script in this folder sees. Its package.json, which require.resolve reads, may not have been copied. */
 function packages(folder: string): string[] {
-  const up = dirname(folder);
-  return [join(folder, 'node_modules/wattn/dist'), ...(up === folder ? [] : packages(up))];
+  const up = paths.dirname(folder);
+  return [paths.join(folder, 'node_modules/wattn/dist'), ...(up === folder ? [] : packages(up))];
 }
 
 /** Whether the form that bundlers recognise leads to a file. */
@@ -90,8 +91,8 @@ export function ownFile(file: string, literal?: () => URL): URL {
   if (isThere(url)) return url;
   if (attempt(kBeside[file]!)) return Reflect.construct(URL, [file, import.meta.url]) as URL; // in no form that webpack warns of
   const beside = folders();
-  const places = [...beside, ...beside.flatMap(packages)].map((folder) => join(folder, file));
-  const found = places.find((place) => existsSync(place));
+  const places = [...beside, ...beside.flatMap(packages)].map((folder) => paths.join(folder, file));
+  const found = places.find((place) => fsSync.existsSync(place));
   if (found !== undefined) return pathToFileURL(found);
   const remedy = process.env['NEXT_RUNTIME']
     ? "set serverExternalPackages: ['wattn'] in Next's configuration"

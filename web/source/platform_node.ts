@@ -1,11 +1,11 @@
 // The platform of Node, used instead of platform.ts: models in directories, and wattn's own files from disk.
-import { statSync, type Stats } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat, writeFile, type FileHandle } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { InputError, NetworkError } from '../core/errors.js';
 import { nearby } from './fetch_source.js';
+import { fs, fsSync, paths } from './files_node.js';
 import { hubToken, pythonCopy } from './hub_settings_node.js';
 import { insideModel } from './inside.js';
 import { codeOf, isStale, tryLockFile } from './lock_file.js';
@@ -16,7 +16,7 @@ import { syncPath } from './sync_path.js';
 const kChunkBytes = 1 << 20;
 
 function pathOf(place: string): string {
-  if (!/^file:/i.test(place)) return resolve(place);
+  if (!/^file:/i.test(place)) return paths.resolve(place);
   try {
     return fileURLToPath(place);
   } catch (cause) {
@@ -42,7 +42,7 @@ async function* fileChunks(file: string, path: string, begin: number, end: numbe
     return bytesRead > 0 ? into.subarray(0, bytesRead) : undefined;
   }
   try {
-    handle = await open(path);
+    handle = await fs.open(path);
     let at = begin;
     next = read(handle, at);
     for (let chunk = await next; chunk; chunk = await next) {
@@ -68,11 +68,11 @@ function kindOf(found: Stats): string {
 }
 
 function directorySource(directory: string, name: string): ModelSource {
-  const place = (file: string) => join(directory, ...insideModel(file).split('/'));
+  const place = (file: string) => paths.join(directory, ...insideModel(file).split('/'));
 
   async function size(file: string): Promise<number | undefined> {
     try {
-      const found = await stat(place(file));
+      const found = await fs.stat(place(file));
       if (found.isFile()) return found.size;
       throw new InputError(`${file}: expected a file, found ${kindOf(found)} at ${place(file)}`);
     } catch (cause) {
@@ -80,7 +80,7 @@ function directorySource(directory: string, name: string): ModelSource {
         throw cause instanceof InputError ? cause : cannotRead(file, place(file), cause);
       }
     }
-    const kind = await stat(directory).then(kindOf, () => 'nothing');
+    const kind = await fs.stat(directory).then(kindOf, () => 'nothing');
     if (kind === 'a directory') return undefined;
     throw new InputError(`model '${name}': expected a directory at ${directory}, found ${kind}`);
   }
@@ -97,15 +97,15 @@ function directorySource(directory: string, name: string): ModelSource {
     },
     size,
     place,
-    others: (id) => nearby(id).map((path) => directorySource(join(directory, path), join(directory, path))),
+    others: (id) => nearby(id).map((path) => directorySource(paths.join(directory, path), paths.join(directory, path))),
   };
 }
 
 function defaultCacheFolder(): string {
   const { LOCALAPPDATA, XDG_CACHE_HOME } = process.env;
-  if (process.platform === 'win32' && LOCALAPPDATA) return join(LOCALAPPDATA, 'wattn');
-  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Caches', 'wattn');
-  return join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'wattn');
+  if (process.platform === 'win32' && LOCALAPPDATA) return paths.join(LOCALAPPDATA, 'wattn');
+  if (process.platform === 'darwin') return paths.join(homedir(), 'Library', 'Caches', 'wattn');
+  return paths.join(XDG_CACHE_HOME || paths.join(homedir(), '.cache'), 'wattn');
 }
 
 const nodeCrypto = () => builtin('node:crypto') as typeof import('node:crypto'); // loaded lazily: it takes 5 ms
@@ -116,35 +116,35 @@ const kUnfinished = /\.\d+\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** A folder for each file, named by the hash of its URL. It contains the file's parts and `url`. */
 function folderStore(root: string): PieceStore {
   const { createHash, randomUUID } = nodeCrypto();
-  const folderOf = (key: string) => join(root, createHash('sha256').update(key).digest('hex').slice(0, 32));
+  const folderOf = (key: string) => paths.join(root, createHash('sha256').update(key).digest('hex').slice(0, 32));
   const readPart = (folder: string, part: string) =>
-    readFile(join(folder, part)).catch((cause) => {
+    fs.readFile(paths.join(folder, part)).catch((cause) => {
       if (codeOf(cause) === 'ENOENT') return undefined;
       throw cause;
     });
   /** Files that were put and not yet synced. */
   const unsettled = new Set<string>();
   async function put(folder: string, part: string, bytes: Uint8Array): Promise<void> {
-    const made = join(folder, `${part}.${process.pid}.${randomUUID()}`);
+    const made = paths.join(folder, `${part}.${process.pid}.${randomUUID()}`);
     try {
-      await writeFile(made, bytes);
-      await rename(made, join(folder, part)); // atomic, whoever else writes
-      unsettled.add(join(folder, part));
+      await fs.writeFile(made, bytes);
+      await fs.rename(made, paths.join(folder, part)); // atomic, whoever else writes
+      unsettled.add(paths.join(folder, part));
     } catch (error) {
-      await rm(made, { force: true }).catch(() => {}); // the disk is full: what it took is given back
-      await rmdir(folder).catch(() => {}); // if nothing else is in it
+      await fs.rm(made, { force: true }).catch(() => {}); // the disk is full: what it took is given back
+      await fs.rmdir(folder).catch(() => {}); // if nothing else is in it
       throw error;
     }
     // What others wrote at the same time goes as well: then they keep nothing.
-    const left = (await readdir(folder)).filter((name) => name.startsWith(`${part}.`) && kUnfinished.test(name));
-    await Promise.all(left.map((name) => rm(join(folder, name), { force: true })));
+    const left = (await fs.readdir(folder)).filter((name) => name.startsWith(`${part}.`) && kUnfinished.test(name));
+    await Promise.all(left.map((name) => fs.rm(paths.join(folder, name), { force: true })));
   }
   /** The folder of a key, with its `url`: without one, nobody would know whose the parts are. */
   async function makeFolder(key: string): Promise<string> {
     const folder = folderOf(key);
     const url = new TextEncoder().encode(key);
     if (!(await readPart(folder, 'url'))?.equals(url)) {
-      await mkdir(folder, { recursive: true });
+      await fs.mkdir(folder, { recursive: true });
       await put(folder, 'url', url);
     }
     return folder;
@@ -155,28 +155,28 @@ function folderStore(root: string): PieceStore {
       return bytes && new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
     },
     put: async (key, part, bytes) => put(await makeFolder(key), part, bytes),
-    delete: (key) => rm(folderOf(key), { recursive: true, force: true }),
+    delete: (key) => fs.rm(folderOf(key), { recursive: true, force: true }),
     async clear() {
-      for (const name of await readdir(root).catch(() => [])) {
-        const path = join(root, name);
+      for (const name of await fs.readdir(root).catch(() => [])) {
+        const path = paths.join(root, name);
         const isOurs = /^[0-9a-f]{32}$/.test(name) || (/^[0-9a-f]{32}\.lock$/.test(name) && (await isStale(path)));
-        if (isOurs) await rm(path, { recursive: true, force: true });
+        if (isOurs) await fs.rm(path, { recursive: true, force: true });
       }
     },
     async keys() {
-      const folders = await readdir(root).catch(() => []);
-      const urls = await Promise.all(folders.map((name) => readPart(join(root, name), 'url').catch(() => undefined)));
+      const folders = await fs.readdir(root).catch(() => []);
+      const urls = await Promise.all(folders.map((name) => readPart(paths.join(root, name), 'url').catch(() => undefined)));
       return urls.flatMap((url) => (url ? [url.toString()] : []));
     },
     async tryLock(key) {
-      await mkdir(root, { recursive: true });
+      await fs.mkdir(root, { recursive: true });
       return tryLockFile(`${folderOf(key)}.lock`);
     },
     async settle() {
-      const paths = [...unsettled];
+      const written = [...unsettled];
       unsettled.clear();
-      await Promise.all(paths.map((path) => syncPath(path, 'r+')));
-      await Promise.all([root, ...new Set(paths.map(dirname))].map((folder) => syncPath(folder)));
+      await Promise.all(written.map((path) => syncPath(path, 'r+')));
+      await Promise.all([root, ...new Set(written.map((path) => paths.dirname(path)))].map((folder) => syncPath(folder)));
     },
   };
 }
@@ -185,7 +185,7 @@ export const platform: Platform = {
   openPlace: (place) => directorySource(pathOf(place), place),
   async readFileUrl(url) {
     try {
-      return await readFile(url);
+      return await fs.readFile(url);
     } catch (cause) {
       throw new NetworkError(`wasm: cannot read ${fileURLToPath(url)}: ${codeOf(cause)}`, url.href, undefined, { cause });
     }
@@ -209,7 +209,7 @@ export const platform: Platform = {
     };
   },
   folderHint: (name) =>
-    statSync(name, { throwIfNoEntry: false })?.isDirectory()
+    fsSync.statSync(name, { throwIfNoEntry: false })?.isDirectory()
       ? `; there is a folder of this name, too: write './${name}' to load it`
       : '',
   ownFile,
@@ -219,8 +219,8 @@ export const platform: Platform = {
   store: (folder) => folderStore(folder ?? defaultCacheFolder()),
   async writeFiles(folder, files) {
     try {
-      await mkdir(pathOf(folder), { recursive: true });
-      for (const [name, bytes] of files) await writeFile(join(pathOf(folder), insideModel(name)), bytes);
+      await fs.mkdir(pathOf(folder), { recursive: true });
+      for (const [name, bytes] of files) await fs.writeFile(paths.join(pathOf(folder), insideModel(name)), bytes);
     } catch (cause) {
       throw new InputError(`save_pretrained: cannot write into ${folder}: ${codeOf(cause)}`, { cause });
     }
