@@ -70,7 +70,8 @@ struct Arch {
   // false.
   const char* only_key = nullptr;
   const char* only_value = nullptr;
-  bool task_loras = false;  // checkpoints may have LoRAs, one for each of config.json's lora_adaptations
+  const char* part_of = nullptr;  // what names of weights begin after, wherever it is in them; null: nothing
+  bool task_loras = false;        // checkpoints may have LoRAs, one for each of config.json's lora_adaptations
 };
 
 using ArchName = const char* (*)(const Arch&);  // in one kind of file; null: it has none

@@ -56,8 +56,32 @@ void add_short_convolution_targets(const TransformerConfig& config, const Transf
   list.linear(layer_name(names.short_convolution_out, i), layer.convolution_out, 0, hidden, bias);
 }
 
+// The tensor's rows are single weights.
+void add_pointwise_targets(const TransformerConfig& config, const TransformerNames& names, const char* pattern,
+                           const std::string& name, const LinearWeights& layer, std::int64_t first, std::int64_t out,
+                           TargetList& list) {
+  const auto& groups_of = config.pointwise;
+  const std::pair<const char*, std::int64_t> all[] = {
+      {names.query, groups_of.query}, {names.key, groups_of.key},   {names.value, groups_of.value},
+      {names.up, groups_of.up},       {names.down, groups_of.down}, {names.attention_output, groups_of.attention_output}};
+  std::int64_t groups = 1;
+  for (const auto& [of, count] : all) {
+    if (of == pattern) groups = count;
+  }
+  const std::int64_t inputs = layer.in / groups, outputs = out / groups;
+  const auto kept = std::make_shared<std::vector<float>>();
+  list.targets.push_back({name + ".weight", {out, inputs, 1}, true, [=](std::int64_t i, const float* value) {
+                            const std::int64_t output = i / inputs, input = i % inputs;
+                            if (input == 0) kept->assign(static_cast<std::size_t>(layer.in), 0.0f);
+                            (*kept)[static_cast<std::size_t>(output / outputs * inputs + input)] = *value;
+                            if (input + 1 == inputs) set_weight_row(layer, first + output, kept->data());
+                          }});
+  list.vector(name + ".bias", layer.bias + first, out);
+  list.place(&layer, layer.bias, first, layer.out);
+}
+
 }  // namespace
 
-const Convolutions kConvolutions{read_convolution, add_convolution_targets, add_short_convolution_targets};
+const Convolutions kConvolutions{read_convolution, add_convolution_targets, add_short_convolution_targets, add_pointwise_targets};
 
 }  // namespace wattn

@@ -13,6 +13,7 @@ namespace wattn {
   ARCH(kCohere)                \
   ARCH(kCohere2)               \
   ARCH(kDeberta)               \
+  ARCH(kDpr)                   \
   ARCH(kElectra)               \
   ARCH(kErnie)                 \
   ARCH(kErnie45)               \
@@ -63,12 +64,14 @@ namespace wattn {
   ARCH(kPhi3)                  \
   ARCH(kRoFormer)              \
   ARCH(kSmolLm3)               \
+  ARCH(kSqueezeBert)           \
   ARCH(kStableLm)              \
   ARCH(kStarCoder2)            \
   ARCH(kStaticEmbedding)       \
   ARCH(kT5Encoder)             \
   ARCH(kUmT5)                  \
   ARCH(kVaultGemma)            \
+  ARCH(kXglm)                  \
   ARCH(kXlm)                   \
   ARCH(kXlmRobertaRotary)      \
   ARCH(kXlmRobertaFlash)

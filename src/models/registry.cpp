@@ -207,6 +207,10 @@ std::string canonical_weight_name(const Arch& arch, std::string_view name, bool 
   std::string out = is_gguf ? without_gguf(arch, name) : std::string(name);
   constexpr std::string_view kTextPart = "language_model.";
   if (const std::size_t at = out.find(kTextPart); at != std::string::npos) out.erase(at, kTextPart.size());
+  if (arch.part_of) {
+    if (const std::size_t at = out.find(arch.part_of); at != std::string::npos)
+      out.erase(0, at + std::string_view(arch.part_of).size());
+  }
   const std::string own_prefix = std::string(arch.model_type) + ".";
   for (const std::string_view prefix : {std::string_view(arch.base_prefix), std::string_view(own_prefix)}) {
     if (!out.starts_with(prefix)) continue;

@@ -131,6 +131,11 @@ struct TransformerConfig {
     std::vector<bool> layers{};  // whether each layer has one; empty: none does
     bool bias = false;           // of its matrices and filter
   } short_convolution;
+  // SqueezeBERT's groups of inputs and outputs of each matrix, which know nothing of the others: its tensors are [out, in / groups,
+  // 1]. 0: matrices are whole.
+  struct {
+    std::int64_t query = 0, key = 0, value = 0, attention_output = 0, up = 0, down = 0;
+  } pointwise;
   std::vector<bool> local_layers{};  // whether each layer attends to a window only; empty: none does
   std::int64_t local_window = 0;     // tokens on each side, or before the token if causal, without itself
 

@@ -254,6 +254,8 @@ void Transformer::add_layer_targets(TargetList& list, const TransformerNames& na
   const auto named = [&](const char* pattern) { return layer_name(pattern, i, static_cast<std::size_t>(config_.group_layers)); };
   const auto matrix = [&](const char* name, const LinearWeights& linear, std::int64_t first, std::int64_t out, bool bias) {
     if (names.transposed && !is_gguf) return list.transposed_linear(named(name), linear, first, out, bias);
+    if (config_.pointwise.query > 0)
+      return Part<Convolutions>::get()->add_pointwise(config_, names, name, named(name), linear, first, out, list);
     list.linear(named(name), linear, first, out, bias);
   };
   const auto rotated = [&](const char* name, std::int64_t first, std::int64_t out) {

@@ -43,6 +43,8 @@ Result<void> Trainer::prepare() {
   if (model_.decoder() && !model_.has_lm_head()) {
     return unsupported_error("training: an encoder-decoder is trained with task 'text2text-generation'");
   }
+  if (options_.method != TrainMethod::kHead && transformer.config().pointwise.query > 0)
+    return unsupported_error("method: matrices in groups (SqueezeBert's) are trained by method 'head' alone");
   stacks_.push_back({&model_.transformer(), &model_.arch().names});
   if (model_.decoder()) {
     stacks_.push_back({model_.decoder(), &model_.arch().decoder_names});

@@ -12,9 +12,9 @@ from . import architectures, common, decoders, seq2seq, tiny
 
 FOLDER = common.OUT / "variants"
 # Classes of configuration whose defaults a config.json may leave out.
-CONFIGS = ("Albert", "Arcee", "Bart", "Bert", "Blenderbot", "BlenderbotSmall", "Bloom", "Camembert", "CodeGen", "Cohere", "Cohere2", "Deberta", "DebertaV2", "DistilBert", "Electra", "Ernie", "Ernie4_5", "EuroBert", "Exaone", "Exaone4", "Gemma", "Gemma2", "Gemma3Text", "Glm", "Glm4", "GPT2", "GPTBigCode", "GPTJ", "GPTNeo", "GPTNeoX", "Granite",
+CONFIGS = ("Albert", "Arcee", "Bart", "Bert", "Blenderbot", "BlenderbotSmall", "Bloom", "Camembert", "CodeGen", "Cohere", "Cohere2", "DPR", "Deberta", "DebertaV2", "DistilBert", "Electra", "Ernie", "Ernie4_5", "EuroBert", "Exaone", "Exaone4", "Gemma", "Gemma2", "Gemma3Text", "Glm", "Glm4", "GPT2", "GPTBigCode", "GPTJ", "GPTNeo", "GPTNeoX", "Granite",
            "Gte", "Helium", "HunYuanDenseV1", "Lfm2", "Llama", "LongT5", "M2M100", "Marian", "MegatronBert", "Ministral", "Ministral3", "Mistral", "MBart", "ModernBert", "ModernBertDecoder", "MPNet", "Mpt", "MT5", "NanoChat", "NomicBert", "Olmo", "Olmo2", "Olmo3", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Roberta",
-           "RoFormer", "SmolLM3", "StableLm", "Starcoder2", "T5", "UMT5", "VaultGemma", "XLM", "XLMRoberta")
+           "RoFormer", "SmolLM3", "SqueezeBert", "StableLm", "Starcoder2", "T5", "UMT5", "VaultGemma", "XGLM", "XLM", "XLMRoberta")
 
 
 def save_defaults():
@@ -119,6 +119,43 @@ class AsMobileLlm(transformers.LlamaForCausalLM):
                                                            "share_embedding": True, "layer_sharing": False, "tie_word_embeddings": False})
 
 
+class Dpr(torch.nn.Module):
+    """The question encoder, with the names of its checkpoints."""
+
+    def __init__(self, words):
+        super().__init__()
+        config = transformers.DPRConfig(**words, attn_implementation="eager")
+        self.question_encoder = transformers.DPRQuestionEncoder(config).question_encoder
+
+    def forward(self, input_ids, token_type_ids):
+        out = self.question_encoder.bert_model(input_ids=input_ids, token_type_ids=token_type_ids, output_hidden_states=True, output_attentions=True)
+        return out.hidden_states, out.attentions, None
+
+
+class SqueezeBert(torch.nn.Module):
+    """With the names of a checkpoint that has a head. What the class gives as attentions are scores."""
+
+    def __init__(self, words):
+        super().__init__()
+        self.transformer = transformers.SqueezeBertModel(transformers.SqueezeBertConfig(**words))
+
+    def forward(self, input_ids, token_type_ids):
+        out = self.transformer(input_ids=input_ids, token_type_ids=token_type_ids, output_hidden_states=True, output_attentions=True, return_dict=True)
+        return out.hidden_states, [scores.softmax(-1) for scores in out.attentions], out.pooler_output
+
+
+class XGLMForCausalLM(transformers.XGLMForCausalLM):
+    """Also in double precision, where its mask is a number that no float is."""
+
+    def forward(self, *args, **more):
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(self.lm_head.weight.dtype)
+        try:
+            return super().forward(*args, **more)
+        finally:
+            torch.set_default_dtype(before)
+
+
 # As CASES of architectures.py, decoders.py and seq2seq.py.
 DEBERTA = dict(architectures.USUAL, relative_attention=True, pos_att_type="c2p|p2c", position_biased_input=False)
 ENCODERS = {
@@ -137,6 +174,9 @@ ENCODERS = {
     "esm": ("Esm", dict(architectures.USUAL, pad_token_id=1, mask_token_id=5, position_embedding_type="rotary", token_dropout=True)),
     "esm-1b": ("Esm", dict(architectures.USUAL, pad_token_id=1, mask_token_id=5, emb_layer_norm_before=True)),
     "neobert": (NeoBert, NEOBERT),
+    "dpr": (Dpr, dict(architectures.USUAL, model_type="dpr")),
+    "squeezebert": (SqueezeBert, dict(architectures.USUAL, model_type="squeezebert", embedding_size=architectures.HIDDEN, q_groups=3, k_groups=2, v_groups=4,
+                                      post_attention_groups=1, intermediate_groups=4, output_groups=8)),
     "modernbert-mish": ("ModernBert", dict(architectures.CASES["modernbert"][1], hidden_activation="mish")),
 }
 ROPE = dict(rope_theta=500.0, factor=4.0)
@@ -234,6 +274,8 @@ DECODERS = {
         "sliding_attention", "full_attention", "sliding_attention"])),
     "vaultgemma": (transformers.VaultGemmaForCausalLM, transformers.VaultGemmaConfig(**decoders.USUAL, head_dim=10, query_pre_attn_scalar=20, sliding_window=7,
                                                                                     attn_logit_softcapping=5.0, final_logit_softcapping=8.0)),
+    "xglm": (XGLMForCausalLM, transformers.XGLMConfig(vocab_size=decoders.VOCAB, d_model=24, num_layers=2, attention_heads=4, ffn_dim=40,
+                                                                   max_position_embeddings=96, bos_token_id=1, eos_token_id=2, pad_token_id=1)),
     "smollm3": (transformers.SmolLM3ForCausalLM, transformers.SmolLM3Config(**{**decoders.USUAL, "num_hidden_layers": 3}, no_rope_layer_interval=2,
                                                                             use_sliding_window=True, sliding_window=7)),
     "granite": (transformers.GraniteForCausalLM, transformers.GraniteConfig(**decoders.USUAL, embedding_multiplier=1.7, attention_multiplier=0.25,

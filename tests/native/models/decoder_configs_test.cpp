@@ -198,7 +198,7 @@ const PublicConfig kRefused[] = {
 const char* const kForeignTypes[] = {
     "arctic",     "dbrx",      "deepseek_v2", "deepseek_v3",     "falcon",      "gemma3n", "gemma4",  "gpt_oss",
     "granitemoe", "jamba",     "lfm2_moe",    "llama4",          "mamba",       "mamba2",  "mixtral", "nemotron",
-    "persimmon",  "qwen2_moe", "qwen3_moe",   "recurrent_gemma", "olmo_hybrid", "rwkv",    "xglm"};
+    "persimmon",  "qwen2_moe", "qwen3_moe",   "recurrent_gemma", "olmo_hybrid", "rwkv"};
 const char* const kForeignSeq2Seq[] = {
     "fsmt", "led", "mvp", "nllb-moe", "plbart", "prophetnet", "seamless_m4t", "switch_transformers", "whisper"};
 
@@ -256,7 +256,7 @@ TEST(PublicDecoderConfigs, OfUnknownArchitecturesSayWhatToTake) {
   EXPECT_EQ(rest_of("llame"), "; it reads \"llama\"");
   EXPECT_EQ(rest_of("lama"), "; it reads \"llama\"");
   EXPECT_EQ(rest_of("robreta"), "; it reads \"roberta\"");
-  EXPECT_EQ(rest_of("squid"), "");
+  EXPECT_EQ(rest_of("okapi"), "");
   EXPECT_EQ(rest_of("br"), "");
 }
 
