@@ -44,6 +44,7 @@ struct WeightTarget {
   // A table to which rows can be added, as LoraTables::Rows knows it: an EmbeddingTable, or the LinearWeights of a head in its
   // place.
   const void *table = nullptr, *embedding = nullptr, *head = nullptr;
+  bool summed = false;      // whether a pass adds the table's rows to others
   float* values = nullptr;  // of a vector
   std::int64_t first = 0, of = 0;
   std::function<std::int64_t(std::int64_t i)> place_of{};

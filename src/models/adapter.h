@@ -27,6 +27,7 @@ struct AdapterTensor {
     kInputs = 16,    // in place of the tensor, the factors of its columns: [columns] (IA3)
     kRows = 32,      // the tensor is some rows: their numbers, rising: [rows]
     kBase = 64,      // the tensor is the base's own, to which a head may be tied
+    kAlone = 128,    // some rows of a table, where other rows of the head change
   };
 
   std::int32_t rows = 0;  // 0: a vector
@@ -90,6 +91,7 @@ class Adapter {
   bool add_to_layer(const WeightTarget& target, const AdapterTensor& tensor, const float* values);
   void add_rows(const LinearWeights& layer, const AdapterTensor& tensor, const float* values, const LinearWeights& shared);
   bool add_once(const LinearWeights& layer, const AdapterTensor& tensor, const float* values, const LinearWeights& shared);
+  void add_up(const WeightTarget& target, std::int64_t rows, LoraTables::Rows& out) const;
   void add_table(const WeightTarget& target, const AdapterTensor& tensor, const float* values);
   bool add_table_or_rows(const WeightTarget& target, const AdapterTensor& tensor, const float* values, const LinearWeights& shared);
   static bool fits_rows(const WeightTarget& target, const AdapterTensor& tensor, const float* values, const AdaptedModel& model);

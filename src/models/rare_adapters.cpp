@@ -144,6 +144,21 @@ bool Adapter::has_rows(const WeightTarget& target, const AdapterTensor& tensor, 
   return true;
 }
 
+// Makes of A, B and the factors what they add to each row: a factor is one of the table's rows, not of what they are added to.
+void Adapter::add_up(const WeightTarget& target, std::int64_t rows, LoraTables::Rows& out) const {
+  out.rows.resize(size_of(rows * out.hidden));
+  std::vector<float> before(size_of(out.hidden));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    float* const row = out.rows.data() + i * out.hidden;
+    table_row(target, static_cast<std::int32_t>(i), before.data());
+    std::ranges::copy(before, row);
+    for (std::int64_t k = 0; k < out.rank; ++k)
+      exact_kernels().axpy(out.a[size_of(i * out.rank + k)], out.b.data() + k * out.hidden, row, out.hidden);
+    for (std::int64_t j = 0; j < out.hidden; ++j) row[j] = row[j] * out.factor[size_of(j)] - before[size_of(j)];
+  }
+  out = {.table = out.table, .hidden = out.hidden, .rows = std::move(out.rows)};
+}
+
 // Additions to a table, as LoRA or as what its rows become.
 void Adapter::add_table(const WeightTarget& target, const AdapterTensor& tensor, const float* values) {
   if (memory_.measuring()) return;
@@ -171,6 +186,7 @@ void Adapter::add_table(const WeightTarget& target, const AdapterTensor& tensor,
       for (std::int64_t j = 0; j < columns; ++j) squares[size_of(j)] += static_cast<double>(row[size_of(j)]) * row[size_of(j)];
     }
     for (std::int64_t j = 0; j < columns; ++j) out.factor.push_back(after[j] / static_cast<float>(std::sqrt(squares[size_of(j)])));
+    if (target.summed) add_up(target, rows, out);
   }
   if (!tables_) lora_.tables = tables_ = std::make_shared<LoraTables>();
   tables_->add = add_table_rows;
@@ -205,7 +221,7 @@ bool Adapter::add_table_or_rows(const WeightTarget& target, const AdapterTensor&
   if (is_base && has_rows(target, tensor, values)) return true;
   add_table(target, tensor, values);
   if (target.table != shared.weight) return true;
-  if (some && !add_once(shared, tensor, values, shared)) return false;
+  if (some && !tensor.has(AdapterTensor::kAlone) && !add_once(shared, tensor, values, shared)) return false;
   if (!is_base) return true;
   const LinearWeights& head = copy_of(shared);
   for (std::int64_t i = 0; i < tensor.rows && !memory_.measuring(); ++i) set_weight_row(head, i, values + i * tensor.columns);

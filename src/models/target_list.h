@@ -52,9 +52,10 @@ struct TargetList {
     targets.back().write_blocks = [=](std::int64_t i, const char* blocks) { return set_row_blocks(embedding, i, blocks); };
   }
   // Adapters may add rows to the last target's table, or to a head in its place.
-  void adapts_rows(const EmbeddingTable& embedding) {
+  void adapts_rows(const EmbeddingTable& embedding, bool summed = false) {
     targets.back().table = embedding.table;
     targets.back().embedding = &embedding;
+    targets.back().summed = summed;
   }
   void adapts_rows(const LinearWeights& head) {
     targets.back().table = head.weight;

@@ -214,10 +214,11 @@ void Transformer::add_embedding_targets(TargetList& list, const TransformerNames
     // llama.cpp leaves out the rows up to the padding token's.
     const bool after_padding = config_.positions == Positions::kAfterPadding && is_gguf;
     list.table(names.position_embeddings, ends_->positions, after_padding ? -(config_.padding_idx + 1) : config_.position_offset);
+    if (!after_padding && config_.position_offset == 0) list.adapts_rows(ends_->positions, true);
   }
   if (config_.type_vocab_size > 0) {
     list.table(names.token_type_embeddings, ends_->token_types);
-    list.adapts_rows(ends_->token_types);
+    list.adapts_rows(ends_->token_types, true);
   }
   if (config_.embeddings_norm) list.norm(names.embeddings_norm, ends_->norm, biases.norms);
   if (config_.embedding_size > 0) list.linear(names.embeddings_projection, ends_->projection, 0, config_.hidden_size);

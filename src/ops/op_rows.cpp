@@ -40,11 +40,13 @@ void add_rows(const OpCall& call) {
       add_embedding_rows(table, batch.token_type_ids, out);
       return add_lora_rows(call.pass.compute->lora, table.table, batch.token_type_ids, out);
     case IdsOf::kPositions:
-      return add_embedding_rows(table, batch.position_ids, out);
+      add_embedding_rows(table, batch.position_ids, out);
+      return add_lora_rows(call.pass.compute->lora, table.table, batch.position_ids, out);
     case IdsOf::kAfterPadding: {
       const auto padding = static_cast<std::int32_t>(call.factor);
       return each_position_after_padding(batch, padding, [&](std::int64_t token, std::int32_t row) {
         add_embedding_rows(table, {&row, 1}, out + token * call.width);
+        add_lora_rows(call.pass.compute->lora, table.table, {&row, 1}, out + token * call.width);
       });
     }
   }

@@ -59,9 +59,14 @@ CASES = {
     "t5-ia3": ("seq2seq/t5", "ForSeq2SeqLM", None, dict(config="IA3Config", target_modules=["k", "v", "wo"], feedforward_modules=["wo"], task_type="SEQ_2_SEQ_LM")),
     "gpt2-only-tokens": ("decoders/gpt2", "ForCausalLM", None, dict(config="TrainableTokensConfig", token_indices=[48, 4, 18], task_type="CAUSAL_LM")),
     "llama-head-of-a-layer": (LLAMA, "ForCausalLM", None, dict(r=3, target_modules=["q_proj", "lm_head"], layers_to_transform=[1], task_type="CAUSAL_LM")),
+    "bert-tables-dora": (BERT, "Model", None, dict(r=2, lora_alpha=3, use_dora=True, target_modules=["word_embeddings", "token_type_embeddings", "position_embeddings"])),
+    "bert-saved-pooler": (BERT, "Model", None, dict(r=2, target_modules=["value"], bias="all", modules_to_save=["pooler"])),
+    "roberta-positions": ("architectures/roberta", "Model", None, dict(r=2, target_modules=["position_embeddings", "value"])),
+    "gpt2-positions": ("decoders/gpt2", "ForCausalLM", None, dict(r=2, target_modules=["wpe", "c_fc"], fan_in_fan_out=True, task_type="CAUSAL_LM")),
+    "tied-apart": ("decoders/smollm", "ForCausalLM", None, dict(r=3, target_modules=["q_proj"], trainable_token_indices={"embed_tokens": [16, 30], "lm_head": [8, 40]}, task_type="CAUSAL_LM")),
 }
 # In Python, merging is no formula of these: it changes a head that is tied to the embeddings, or leaves biases out.
-UNMERGED = ("llama-head", "bert-all", "bert-dora", "gpt2-dora", "tied-embeddings", "tied-saved", "tied-saved-both", "tied-both")
+UNMERGED = ("llama-head", "bert-all", "bert-dora", "gpt2-dora", "tied-embeddings", "tied-saved", "tied-saved-both", "tied-both", "tied-apart")
 
 
 def load(base, kind, labels):

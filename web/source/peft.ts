@@ -64,7 +64,17 @@ function rowsOf(config: Json, module: string, tensor: StoredTensor): AdapterTens
   const values = new Float32Array(all.length);
   order.forEach((from, to) => values.set(all.subarray(from * columns, (from + 1) * columns), to * columns));
   const sorted = Float32Array.from(order, (i) => ids[i] as number);
-  return { name: `${module}.weight`, rows, columns, rank: 0, parts: kParts.rows, values: [values, sorted] };
+  const given = config['trainable_token_indices'];
+  const lists = given && !Array.isArray(given) ? Object.values(given).filter((each) => Array.isArray(each)) : [];
+  const differs = lists.some((each: number[]) => String([...each].sort((i, j) => i - j)) !== String(sorted));
+  return {
+    name: `${module}.weight`,
+    rows,
+    columns,
+    rank: 0,
+    parts: kParts.rows | (differs ? kParts.alone : 0),
+    values: [values, sorted],
+  };
 }
 
 /** Names of an adapter's own tensors: a module, and what they are to it. */
@@ -85,8 +95,10 @@ function readTensors(config: Json, stored: readonly StoredTensor[]): AdapterTens
     } else {
       // With bias 'all', PEFT saves a head's bias three times.
       const own = name.replace('.base_layer.', '.').replace(/\.(modules_to_save|ln_tuning_layers)\./, '.');
+      // Below a module that is saved, with the adapter's name: pooler.modules_to_save.default.dense.bias.
+      const nested = name.replace(/\.modules_to_save\.[^.]+\./, '.');
       const isBase = name.includes('.base_layer.');
-      if (!name.includes('.original_module.') && (own === name || !all.has(own)))
+      if (!name.includes('.original_module.') && (own === name || !(all.has(own) || (nested !== name && all.has(nested)))))
         wholes.push(wholeOf(own, tensor, isBase ? kParts.base : 0));
     }
   }

@@ -5,7 +5,7 @@ import { isFloat, toFloats, type StoredTensor } from './safetensors.js';
 export const kAdapterWeights = 'adapter_model.safetensors';
 
 /** What else an adapter has for a tensor: AdapterTensor::Part in src/models/adapter.h. */
-export const kParts = { table: 1, magnitude: 2, factor: 4, more: 8, inputs: 16, rows: 32, base: 64 };
+export const kParts = { table: 1, magnitude: 2, factor: 4, more: 8, inputs: 16, rows: 32, base: 64, alone: 128 };
 
 /** What an adapter has for one tensor of the checkpoint; see src/models/adapter.h. */
 export interface AdapterTensor {
