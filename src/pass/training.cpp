@@ -106,7 +106,7 @@ class TrainingPass {
       if (static_cast<std::int64_t>(i) >= scope_.first_layer) needs(of_layer(tape, i));
       needs(result_of_layer(tape, i));
     }
-    if (wants_embeddings()) needs(of_embeddings());
+    if (reaches_embeddings()) needs(of_embeddings());
     needs(of_relative());
     if (plan_.final_norm.section >= 0) needs(of_final_norm());
     Arena measure;
@@ -160,12 +160,13 @@ class TrainingPass {
       places.known = layer.data.data();
       run_backward(of_layer(tape, i), gradients, static_cast<std::int64_t>(i), places, arena);
     }
-    if (!wants_embeddings()) return;
+    if (!reaches_embeddings()) return;
     places.known = nullptr;
     run_backward(of_embeddings(), gradients, -1, places, arena);
   }
 
  private:
+  bool reaches_embeddings() const { return (scope_.embeddings || scope_.embedding_biases) && scope_.first_layer == 0; }
   bool wants_embeddings() const { return scope_.embeddings && scope_.first_layer == 0; }
 
   struct Relative {
@@ -195,8 +196,8 @@ class TrainingPass {
     return {.use = plan_.layers[i].steps,
             .result = tape.layer(i).result,
             .known = tape.layer(i).known,
-            .input = static_cast<std::int64_t>(i) > scope_.first_layer || wants_embeddings(),
-            .relative_input = plan_.distances && wants_embeddings(),
+            .input = static_cast<std::int64_t>(i) > scope_.first_layer || reaches_embeddings(),
+            .relative_input = plan_.distances && reaches_embeddings(),
             .sources = sources_.d_states != nullptr,
             .layers = scope_.layers,
             .embeddings = wants_embeddings()};
@@ -214,8 +215,8 @@ class TrainingPass {
             .result = result_of(plan_, plan_.embeddings),
             .relative = relative_,
             .input = false,
-            .layers = true,
-            .embeddings = true};
+            .layers = wants_embeddings(),
+            .embeddings = wants_embeddings()};
   }
   // The relative embeddings themselves.
   Wanted of_relative() const { return {.use = plan_.embeddings, .again = {&relative_, relative_ < 0 ? 0U : 1U}, .input = false}; }
@@ -334,7 +335,7 @@ HeadValues head_values(const Plan& plan) {
 
 void lm_head_backward(const Plan& plan, const Compute& compute, const LmHeadGradient& g, Arena& arena) {
   const ThreadTeam::Awake awake(compute.team);
-  const Training training;
+  const Training training{.biases = g.biases};
   const PassInput input{.compute = &compute,
                         .sizes = {.tokens = g.rows, .threads = compute.team.threads()},
                         .rows = training_row,

@@ -189,6 +189,7 @@ Result<Trainer::Forward> Trainer::forward(const TrainRows& rows, bool drops, boo
 BackwardScope Trainer::scope_of(std::size_t stack) const {
   return {.first_layer = first_layer(stack),
           .embeddings = trains_embeddings(),
+          .embedding_biases = options_.bias == LoraBias::kAll,
           .layers = trains_layers(),
           .words = shares_words() ? &stacks_.back().gradients->ends().word_table : nullptr,
           .word_rows = trains_word_table() ? &word_gradients_ : nullptr,

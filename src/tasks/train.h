@@ -50,7 +50,7 @@ enum class TrainLoss : std::uint8_t {
 // Which biases LoRA trains too, with PEFT's names.
 enum class LoraBias : std::uint8_t {
   kNone,
-  kAll,       // of all layers
+  kAll,       // all of the model's
   kLoraOnly,  // of the target modules
 };
 

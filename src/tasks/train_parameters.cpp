@@ -84,9 +84,11 @@ Result<void> Trainer::prepare_head() {
     parameters_.push_back({weights_f32(value), weights_f32(gradient), true, value.in * value.out});
     if (value.bias) add({value.bias, size_of(value.out)}, {gradient.bias, size_of(value.out)}, false);
   };
-  // With LoRA the pooler stays as it is: PEFT does not save it.
-  if (head.layers().dense && !(options_.method == TrainMethod::kLora && is_pooler(head.layers()))) {
-    add_linear(head.dense(), head_gradients_->dense());
+  // With LoRA the pooler's matrix stays as it is: PEFT does not save it.
+  const bool is_kept = options_.method == TrainMethod::kLora && is_pooler(head.layers());
+  if (head.layers().dense && !is_kept) add_linear(head.dense(), head_gradients_->dense());
+  if (head.layers().dense && is_kept && options_.bias == LoraBias::kAll) {
+    add({head.dense().bias, size_of(head.dense().out)}, {head_gradients_->dense().bias, size_of(head.dense().out)}, false);
   }
   if (head.layers().dense && head.layers().norm) {
     const auto width = size_of(head.width());
@@ -211,8 +213,8 @@ void Trainer::prepare_biases() {
     const auto add_norm_bias = [&](const LayerNorm& norm) {
       if (norm.hidden > 0) add_bias(norm.beta, norm.hidden, 0, norm.hidden);
     };
-    for (std::int64_t i = 0; i < config.own_layers(); ++i) {
-      for (const Weight& weight : stack.model->own_weights(i)) {
+    const auto add_biases = [&](const std::vector<Weight>& weights) {
+      for (const Weight& weight : weights) {
         if (is_linear(weight.hold)) {
           const auto& linear = *static_cast<const LinearWeights*>(weight.at);
           add_bias(linear, 0, linear.out);
@@ -222,8 +224,16 @@ void Trainer::prepare_biases() {
           add_norm_bias(*static_cast<const LayerNorm*>(weight.at));
         }
       }
-    }
+    };
+    add_biases(stack.model->embedding_weights());
+    for (std::int64_t i = 0; i < config.own_layers(); ++i) add_biases(stack.model->own_weights(i));
+    const Transformer::Ends& ends = stack.model->ends();
+    add_bias(ends.convolution.layer, 0, ends.convolution.layer.out);
+    add_norm_bias(ends.convolution.norm);
     if (has_norm_biases(config)) add_norm_bias(stack.model->last_norm());
+    // Others are constants, or belong to heads that are saved whole.
+    if (uses_head() && model_.has_lm_head() && config.lm_head_bias && !stack.names->lm_head_bias)
+      add_bias(ends.lm_head, 0, ends.lm_head.out);
   }
 }
 
@@ -420,7 +430,9 @@ void Trainer::add_bias_tensors(std::vector<NamedTensor>& out) const {
       std::vector<float> values;
       values.reserve(size_of(weight.shape[0]));
       for (std::int64_t i = 0; i < weight.shape[0]; ++i) values.push_back(weight.values[weight.place(i)]);
-      module.insert(0, kPeftPrefix + module_prefix()).append(is_target ? ".base_layer.bias" : ".bias");
+      const char* head = stack.model->config().lm_head ? stack.names->lm_head : nullptr;
+      const bool is_head = head && module == head;
+      module.insert(0, kPeftPrefix + (is_head ? "" : module_prefix())).append(is_target ? ".base_layer.bias" : ".bias");
       out.push_back({std::move(module), weight.shape, std::move(values)});
     }
   }
@@ -449,8 +461,9 @@ std::vector<NamedTensor> Trainer::adapter() {
   if (!model_.head()) return out;
   for (NamedTensor& tensor : head_tensors(model_)) {
     const char* pooler = model_.arch().names.pooler;
-    if (pooler && tensor.name.starts_with(pooler)) continue;
-    tensor.name.insert(0, kPeftPrefix);
+    const bool is_pooler = pooler && tensor.name.starts_with(pooler);
+    if (is_pooler && (options_.bias != LoraBias::kAll || !tensor.name.ends_with(".bias"))) continue;
+    tensor.name.insert(0, kPeftPrefix + (is_pooler ? module_prefix() : ""));
     out.push_back(std::move(tensor));
   }
   return out;

@@ -534,6 +534,7 @@ describe('Trainer', () => {
       expect(names).toContain(`${prefix}.self.query.base_layer.bias`);
       expect(names.includes(`${prefix}.output.LayerNorm.bias`)).toBe(bias === 'all');
       expect(names.includes(`${prefix}.self.key.bias`)).toBe(bias === 'all');
+      expect(names.includes('base_model.model.embeddings.LayerNorm.bias')).toBe(bias === 'all');
       const embed = await pipeline('feature-extraction', tiny, { adapter: files });
       expect(largestDifference([...(await embed(kTexts)).data], vectors)).toBeLessThan(1e-5);
       await embed.dispose();

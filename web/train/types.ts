@@ -75,7 +75,7 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
   /** LoRA: the share of what a matrix reads that its addition drops at random in each update, as in PEFT. Default 0. */
   lora_dropout?: number;
   /**
-   * LoRA: biases that are trained too: `'none'` (default), `'all'` of the layers, or `'lora_only'`, those of the target modules. Saved with the
+   * LoRA: biases that are trained too: `'none'` (default), `'all'` of the model, or `'lora_only'`, those of the target modules. Saved with the
    * adapter.
    */
   bias?: 'none' | 'all' | 'lora_only';

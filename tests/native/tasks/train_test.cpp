@@ -593,6 +593,46 @@ TEST(Trainer, ChangesOnlyWhatIsTrained) {
   EXPECT_TRUE(all_contain(changed(TrainMethod::kLastLayers, {}), "encoder.layer.1."));
 }
 
+// With bias 'all', LoRA trains each bias of the model: B is 0 at first, so that the first update is that of all weights.
+TEST(Trainer, MovesEachBiasAsAllWeightsDo) {
+  std::size_t embeddings = 0, heads = 0;
+  const auto biases_after = [&](const std::string& folder, TrainMethod method) {
+    const bool is_lm = folder.starts_with("variants/decoders/");
+    const auto model = is_lm ? std::move(test::load_model(golden(folder), {.head = HeadKind::kCausalLm})).value() : load(folder);
+    TrainOptions options{.method = method, .bias = LoraBias::kAll, .schedule = Schedule::kConstant, .max_grad_norm = 0};
+    options.target_modules = {"all-linear"};
+    options.adam = {.lr = 1e-2f, .weight_decay = 0};
+    if (is_lm) options.loss = TrainLoss::kCrossEntropy;
+    const auto trainer = std::move(Trainer::begin(*model, options)).value();
+    const std::vector<std::u16string_view> texts{u"the river and the boat", u"small birds sing"};
+    const Rows rows;
+    EXPECT_TRUE(trainer->accumulate(is_lm ? TrainRows{.texts = texts} : rows.rows, 1).ok());
+    EXPECT_TRUE(trainer->update().ok());
+    std::map<std::string, std::vector<float>> out;
+    std::vector<NamedTensor> tensors = checkpoint(*model).value();
+    for (NamedTensor& tensor : tensors) {
+      if (tensor.name.ends_with(".bias") || tensor.name.ends_with("_b")) out[tensor.name] = std::move(tensor.values);
+    }
+    if (method == TrainMethod::kFull) return out;
+    for (const NamedTensor& tensor : trainer->adapter()) {
+      embeddings +=
+          tensor.name.find("mbeddings.") != std::string::npos || tensor.name.find("encoder.LayerNorm") != std::string::npos;
+      heads += tensor.name == "base_model.model.lm_head.bias";
+    }
+    return out;
+  };
+  std::vector<std::string> folders(std::begin(kFolders), std::end(kFolders));
+  folders.insert(folders.end(), {"variants/decoders/gptj", "variants/decoders/phi"});
+  for (const std::string& folder : folders) {
+    SCOPED_TRACE(folder);
+    const auto expected = biases_after(folder, TrainMethod::kFull), found = biases_after(folder, TrainMethod::kLora);
+    ASSERT_EQ(found.size(), expected.size());
+    for (const auto& [name, values] : expected) EXPECT_EQ(found.at(name), values) << name;
+  }
+  EXPECT_GT(embeddings, 8U);
+  EXPECT_EQ(heads, 2U);
+}
+
 TEST(Trainer, IsUnchangedByAStepThatFails) {
   const auto model = load("bert-tiny/model");
   const auto before = vectors_of(*model);
