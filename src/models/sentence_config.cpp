@@ -76,7 +76,9 @@ Result<ModuleList> parse_modules(JsonRef modules) {
     } else if (i > 0 && name == "Normalize") {
       list.modules.push_back({SentenceModule::Kind::kNormalize, std::string(path)});
     } else {
-      module.unsupported("type", "Transformer, then Pooling, then any of Dense, LayerNorm, Normalize and Dropout");
+      module.unsupported(
+          "type",
+          "Transformer, then Pooling, then any of Dense, LayerNorm, Normalize and Dropout (a Router with the option route)");
     }
     if (!module.ok()) return module.error();
   }

@@ -132,10 +132,10 @@ TEST_F(Loading, NamesAModuleItDoesNotHave) {
   file("modules.json") = R"([{"idx":0,"path":"","type":"sentence_transformers.models.Transformer"},
     {"idx":1,"path":"1_Pooling","type":"sentence_transformers.models.Pooling"},
     {"idx":2,"path":"2_CNN","type":"sentence_transformers.models.CNN"}])";
-  expect_error(
-      ErrorCode::kUnsupported,
-      "modules.json: [2].type: expected Transformer, then Pooling, then any of Dense, LayerNorm, Normalize and Dropout, found "
-      "\"sentence_transformers.models.CNN\"");
+  expect_error(ErrorCode::kUnsupported,
+               "modules.json: [2].type: expected Transformer, then Pooling, then any of Dense, LayerNorm, Normalize and Dropout (a "
+               "Router with the option route), found "
+               "\"sentence_transformers.models.CNN\"");
 }
 
 TEST_F(Loading, ReadsAModulesPathWithASlashAtItsEnd) {
@@ -210,7 +210,8 @@ TEST_F(Loading, SaysWhatIsWrongInAFile) {
     return out + "]";
   };
   const std::string order =
-      ".type: expected Transformer, then Pooling, then any of Dense, LayerNorm, Normalize and Dropout, found \"st.";
+      ".type: expected Transformer, then Pooling, then any of Dense, LayerNorm, Normalize and Dropout (a Router with the option "
+      "route), found \"st.";
   struct Row {
     std::string name, text, error;
   };

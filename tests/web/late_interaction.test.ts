@@ -167,6 +167,48 @@ describe('late-interaction', () => {
   });
 });
 
+describe("sentence-transformers' HierarchicalTokenPooling", () => {
+  const whole = (name: string) =>
+    new Map([...filesOf(`${goldens}/multi-vector/model`), ...filesOf(`${goldens}/multi-vector/pooled/${name}`)]);
+
+  it.each(readJson('multi-vector/pooled/cases.json') as string[])('gives the same clusters, in order: %s', async (name) => {
+    const { texts, f32_diff, vectors } = readJson(`multi-vector/pooled/${name}/expected.json`);
+    const [colbert, plain] = [await load(whole(name)), await load(filesOf(`${goldens}/multi-vector/model`))];
+    let fewer = 0;
+    for (const role of ['query', 'document'] as const) {
+      const [got, all] = [await colbert[`encode_${role}`](texts as string[]), await plain[`encode_${role}`](texts as string[])];
+      got.forEach(({ dims, data, ids, offsets }, i) => {
+        const { shape, vectors: expected } = vectors[role][i];
+        expect(dims).toEqual(shape[0] === 0 ? [0, dims[1]] : shape);
+        expectNear(data, Float32Array.from(expected), Math.max(2 * f32_diff, 2e-7));
+        expect([ids.length, offsets.length]).toEqual([dims[0], 2 * dims[0]!]);
+        expect([...ids].every((id) => all[i]!.ids.includes(id))).toBe(true);
+        fewer += dims[0]! < all[i]!.dims[0]! ? 1 : 0;
+      });
+    }
+    expect(fewer > 0).toBe(name !== 'unit-length');
+    await Promise.all([colbert.dispose(), plain.dispose()]);
+  });
+
+  it('is checked', async () => {
+    const name = '4_HierarchicalTokenPooling/config.json';
+    const change = async (more: object, error: string, message: RegExp) => {
+      const model = whole('halves');
+      model.set(name, new TextEncoder().encode(JSON.stringify({ ...JSON.parse(textOf(model, name)), ...more })));
+      const colbert = await load(model);
+      await expectError(() => colbert.encode_document('birds'), error, message);
+      await colbert.dispose();
+    };
+    await change({ pool_factor: 0.5 }, 'ModelFormatError', /pool_factor: expected a number from 1 on, found 0.5/);
+    await change({ num_protected_tokens: -1 }, 'ModelFormatError', /num_protected_tokens: expected a whole number/);
+    await change({ normalize_embeddings: 1 }, 'ModelFormatError', /normalize_embeddings: expected true or false/);
+    await change({ tasks: ['image'] }, 'UnsupportedError', /tasks: expected 'query' or 'document', found 'image'/);
+    const model = whole('halves');
+    model.delete(name);
+    await expectError(load(model), 'ModelFormatError', /4_HierarchicalTokenPooling.config.json: expected this file/);
+  });
+});
+
 describe("sentence-transformers' MultiVectorEncoder", () => {
   it('gives the same vectors and scores from its own files', async () => {
     const { queries, documents, f32_diff, vectors, scores } = readJson('multi-vector/expected.json');

@@ -5,10 +5,11 @@ import tempfile
 import pathlib
 
 import numpy
+import tokenizers
 import torch
 import transformers
 from sentence_transformers import SentenceTransformer, quantize_embeddings
-from sentence_transformers.models import Dense, Dropout, LayerNorm, Normalize, Pooling, Transformer
+from sentence_transformers.models import Dense, Dropout, LayerNorm, Normalize, Pooling, Router, StaticEmbedding, Transformer
 
 from . import common
 
@@ -68,6 +69,50 @@ def save_modules(folder, make_modules):
                 common.write_bytes(folder / name, path.read_bytes())
 
 
+def static_module(seed):
+    """A StaticEmbedding with the words of bert-tiny."""
+    tokenizer = tokenizers.Tokenizer.from_file(str(common.OUT / "bert-tiny" / "model" / "tokenizer.json"))
+    generator = torch.Generator().manual_seed(seed)
+    return StaticEmbedding(tokenizer, embedding_weights=torch.randn(tokenizer.get_vocab_size(), HIDDEN, generator=generator).numpy())
+
+
+def dense(seed):
+    torch.manual_seed(seed)
+    return Dense(HIDDEN, DIM, activation_function=torch.nn.Tanh())
+
+
+def encoder():
+    return Transformer(str(common.OUT / "bert-tiny" / "model"), max_seq_length=48)
+
+
+# Models with a Router, by the folder's name: its modules, and those of each route.
+ROUTERS = {
+    "two-models": lambda: [Router.for_query_document([static_module(5)], [encoder(), Pooling(HIDDEN, "cls")]), Normalize()],
+    "two-layers": lambda: [encoder(), Pooling(HIDDEN, "mean"), Router({"query": [dense(7), LayerNorm(DIM)], "document": [dense(8)]}, allow_empty_key=True)],
+    "mapped": lambda: [Router({"small": [static_module(6)], "text": [encoder(), Pooling(HIDDEN, "max"), Normalize()]},
+                              route_mappings={("query", None): "small", ("document", "text"): "text"})],
+}
+
+
+def route_cases(folder):
+    """What each role gives, and what a text without one does. Files that are bert-tiny's are left out."""
+    for name, make_modules in ROUTERS.items():
+        with tempfile.TemporaryDirectory() as whole:
+            SentenceTransformer(modules=make_modules(), prompts=PROMPTS, device="cpu").save_pretrained(whole, create_model_card=False)
+            own = {path.name: path.read_bytes() for path in (common.OUT / "bert-tiny" / "model").iterdir() if path.is_file()}
+            for path in sorted(pathlib.Path(whole).rglob("*")):
+                if path.is_file() and (path.name != "model.safetensors" or path.stat().st_size != len(own["model.safetensors"])):
+                    common.write_bytes(folder / name / path.relative_to(whole).as_posix(), path.read_bytes())
+            exact, single = load(whole, torch.float64), load(whole, torch.float32)
+            rows = []
+            for how in ("encode", "encode_query", "encode_document"):
+                vectors = encode(exact, how)
+                diff = float(numpy.abs(vectors - encode(single, how)).max())
+                rows.append({"how": how, "f32_diff": float(f"{diff:.3g}"), "vectors": floats(vectors)})
+        common.write_json(folder / name / "expected.json", rows, depth=2)
+    common.write_json(folder / "cases.json", list(ROUTERS))
+
+
 def in_folder(both):
     """Moves the encoder's files to 0_Transformer, as the first versions of sentence-transformers saved it."""
     both = pathlib.Path(both)
@@ -114,6 +159,7 @@ def make(_options):
             diff = float(numpy.abs(vectors - encode(single, how, **options)).max())
             rows.append({"how": how, "options": options, "f32_diff": float(f"{diff:.3g}"), "vectors": floats(vectors)})
     module_cases(folder / "modules")
+    route_cases(folder / "routes")
     vectors = numpy.asarray(rows[0]["vectors"], dtype=numpy.float32)
     ranges = numpy.stack([vectors.min(axis=0) - 0.01, vectors.max(axis=0) * 0.5])
     quantized = [{"precision": precision, "values": quantize_embeddings(vectors, precision=precision).tolist(),

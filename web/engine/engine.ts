@@ -32,6 +32,7 @@ export const kLoadRules: Rules = {
   ...kSourceRules,
   dtype: kDtypes as readonly string[],
   prefer: ['packed'],
+  route: 'string',
   precision: ['exact', 'fast'],
   threads: 'count',
   context_length: 'count',
@@ -188,8 +189,10 @@ export class Engine implements AnyEngine {
 
   private static async loadOnce(wanted: Wanted, source: ModelSource, progress: Progress, signal: AbortSignal): Promise<Engine> {
     const { gguf, options, head, generates, watch, wasm, adaptedHead = false, idsOnly = false } = wanted;
-    const { context_length, prefix_cache_bytes, kv_cache_dtype } = options;
+    const { context_length, prefix_cache_bytes, kv_cache_dtype, route } = options;
     const retrieves = head === 'token_vectors' || head === 'sparse';
+    if (route && (head !== 'none' || gguf))
+      throw new InputError(`option 'route': expected 'feature-extraction' with a model of safetensors`);
     const { device: asked } = options as LoadOptions;
     const device = head === 'none' && !idsOnly ? asked : undefined; // a GPU only embeds
     const isRare = device || retrieves || head === 'spans' || adaptedOf(options)?.full;
@@ -205,7 +208,11 @@ export class Engine implements AnyEngine {
           const kindOf = (config: NamedBytes[]) => making.ask((handle) => handle.describe(config));
           return { from: source, ...(await openRanking(source, progress, signal, kindOf)) };
         }
-        if (!retrieves) return { from: source, ...(await openModelFiles(source, progress, signal, few, idsOnly, ofSentences)) };
+        if (!retrieves) {
+          const routed = route ? await (await import('../source/routes.js')).openRoute(source, progress, signal, route) : undefined;
+          const at = routed ?? source;
+          return { from: at, ...(await openModelFiles(at, progress, signal, few, idsOnly, ofSentences)) };
+        }
         const { openRetrieval } = await import('../source/retrieval_files.js');
         const { source: from, more } = await openRetrieval(source, progress, signal, head === 'token_vectors');
         return { from, ...(await openModelFiles(from, progress, signal, more)) };
@@ -273,6 +280,7 @@ export class Engine implements AnyEngine {
         dtype,
         ...(dtypeAsked && { dtype_asked: dtypeAsked }),
         ...(source.replaces && { original: source.name }),
+        ...(from.routes && { route: from.routes.own, routes: { query: from.routes.query, document: from.routes.document } }),
         precision,
         wasm: compiled.kind,
         threads: 1,

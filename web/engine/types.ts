@@ -91,6 +91,11 @@ export interface LoadOptions extends SourceOptions {
    * weights are loaded.
    */
   prefer?: 'packed' | undefined;
+  /**
+   * Of a model of sentence-transformers with a `Router` (or `Asym`): the route to load, by its name, or `'query'` or `'document'` as the role of its texts.
+   * Default: the one of texts without a role, as in Python's `encode`. A model has one route at a time: load it twice for both roles.
+   */
+  route?: string;
   /** `'exact'` (default): the same bits on every engine. `'fast'`: may use fused multiply-add if the engine has it. */
   precision?: 'exact' | 'fast';
   /**
@@ -138,6 +143,10 @@ export interface ModelInfo extends ModelFacts {
   dtype_asked?: string;
   /** The repository that was loaded, if the one that was named holds only ONNX: see `Env.resolveOriginal`. */
   original?: string;
+  /** Of a model with a Router: the route that was loaded. */
+  route?: string;
+  /** Likewise: the routes of the two roles; none: the model has none for that role. */
+  routes?: { readonly query?: string | undefined; readonly document?: string | undefined };
   /** `'exact'`: the same bits on every engine. `'fast'`: the engine's fused multiply-add may be used. */
   precision: 'exact' | 'fast';
   /** The WebAssembly in use; `'given'`: the one in `env.wasm`. */

@@ -1,6 +1,6 @@
 // Packs a model as one GGUF file, with the repository's small files as metadata. First all headers are read, which say what the file will
 // hold; then the weights pass through: rows that go are left out, the others quantized and written.
-import { describe, InputError, ModelFormatError } from '../core/errors.js';
+import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { Breather } from '../core/signal.js';
 import { itemsOf } from '../core/texts.js';
 import type { AbortSignalLike } from '../core/types.js';
@@ -105,6 +105,8 @@ export async function packTo(parts: PackParts, model: ModelSpecifier, write: Wri
     if (bytes > 0)
       throw new ModelFormatError('pack: the cached weights were damaged, and part of the file was written; pack again');
     const { files, single, from = source } = await openModelFiles(source, progress, signal, kGenerationFiles);
+    if (from.routes)
+      throw new UnsupportedError(`pack: expected a model for every text, found '${source.name}' with a Router in modules.json`);
     const names = [...(single ? [single.name] : shardsOf(files)), ...moduleWeights(files)];
     const found: Found[] = [];
     let first = single;

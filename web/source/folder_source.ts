@@ -16,6 +16,7 @@ export function openInFolder(
   return {
     name: source.name,
     phase: source.phase,
+    routes: source.routes,
     open: async (file, signal) => {
       const bytes = held.get(file);
       return bytes ? openView(bytes) : source.open(at(file), signal);

@@ -320,3 +320,6 @@ export const kGenerationFiles = ['generation_config.json', kChatTemplate];
 
 /** GLiNER's configuration. It may contain config.json, or name the repository that has one. */
 export const kSpanConfig = 'gliner_config.json';
+
+/** The config.json of a HierarchicalTokenPooling module, which is a part of the task (tasks/token_pooling.ts). */
+export const kTokenPooling = 'token_pooling.json';

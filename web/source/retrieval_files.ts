@@ -4,6 +4,7 @@ import { concat } from '../core/texts.js';
 import { openInFolder } from './folder_source.js';
 import {
   checkSmall,
+  kTokenPooling,
   missingFile,
   modulePath,
   readOptional,
@@ -72,6 +73,12 @@ export async function openRetrieval(
   const routed = Object.entries(types ?? {}).map(([path, type]) => typed({ type, path }));
   const encoder = isRouter ? modulePath('router_config.json', structure?.document?.[0]) : '';
   const held = new Map([...modules, ...router]);
+  const pooling = ofTokens && found.length > 1 && found.at(-1)?.type === 'HierarchicalTokenPooling' ? found.at(-1) : undefined;
+  if (pooling) {
+    const [, config] = await readRequired(source, `${pooling.path}/config.json`, progress, signal);
+    held.set(kTokenPooling, config);
+    held.set('modules.json', new TextEncoder().encode(JSON.stringify((list as unknown[]).slice(0, -1))));
+  }
   // Sentence vectors, which neither task has by themselves.
   const mayBeM3 = modules.length === 0 || found[1]?.type === 'Pooling';
   const [sparse, colbert] = kM3Layers;
@@ -84,6 +91,7 @@ export async function openRetrieval(
       ...(modules.length === 0 && !isM3 ? ['artifact.metadata'] : []),
       ...[...held.keys()].filter((name) => name.includes('/')),
       ...(isRouter ? ['router_config.json'] : []),
+      ...(pooling ? [kTokenPooling] : []),
       ...[...found, ...routed].flatMap(({ type, path }) => {
         if (path === '') return [];
         const names = type === 'SparseStaticEmbedding' ? ['config.json', ...kTokenizer] : [];

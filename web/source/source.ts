@@ -18,6 +18,13 @@ export interface Access {
   token?(): string | undefined;
 }
 
+/** Routes of a Router by their names; undefined: there is none for that role. */
+export interface Routes {
+  own: string;
+  query: string | undefined;
+  document: string | undefined;
+}
+
 export interface ModelSource {
   /** The model as the user named it. */
   readonly name: string;
@@ -25,6 +32,8 @@ export interface ModelSource {
   /** The repository that the caller named, which holds only ONNX: this is its original. */
   readonly replaces?: string;
   readonly copies?: Copies | undefined;
+  /** Of a model with a Router: the route that this is, and those of the two roles. */
+  readonly routes?: Routes | undefined;
   /** undefined: no such file. file: a path inside the model, such as '1_Pooling/config.json'. */
   open(file: string, signal: AbortSignal): Promise<OpenFile | undefined>;
   /** Size of a file in bytes, without reading it; undefined if unknown. */

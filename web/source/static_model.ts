@@ -146,6 +146,7 @@ export async function openEncoderFolder(
 ): Promise<ModelSource | undefined> {
   const small = await readOptional(source, kModules, progress, signal);
   const [first, ...others] = modulesOf(small) ?? [];
+  if (isNamed('Router')(first) && !source.routes) return (await import('./routes.js')).openRoute(source, progress, signal);
   if (!first?.path || !isNamed('Transformer')(first)) return undefined;
   const modules = new TextEncoder().encode(JSON.stringify([{ ...first, path: '' }, ...others]));
   return openInFolder(source, modulePath(kModules, first.path), new Map([[kModules, modules]]), [kModules, kPrompts]);

@@ -9,6 +9,7 @@ import { readTexts } from '../core/texts.js';
 import { takeOptions, takeTopK, type Call, type Context, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
 import { isArray, promptOf, runTexts, settingsOf, type Facts, type Role } from './retrieval.js';
 import { hasM3 } from '../source/m3_layers.js';
+import { kTokenPooling } from '../source/model_files.js';
 import type { LateInteractionRankOptions, RankedDocument, Sparse, TokenVectors, TokenVectorsOptions } from './retrieval_types.js';
 
 const kWhere = 'late-interaction';
@@ -134,6 +135,9 @@ function prepareEncode(engine: Pick<TaskEngine, 'files'>, role: Role, texts: unk
 /** Vectors of texts, in order. */
 async function encode(engine: TaskEngine, texts: readonly string[], options: Options, context: Context): Promise<Encoded[]> {
   const out: Encoded[] = [];
+  const hasPooling = engine.files.some(([name]) => name === kTokenPooling);
+  const part = hasPooling ? await import('./token_pooling.js') : undefined;
+  const pooling = part?.readTokenPooling(engine.files);
   let at = 0;
   let weights = 0; // of the same job, like at
   let last: unknown;
@@ -153,14 +157,15 @@ async function encode(engine: TaskEngine, texts: readonly string[], options: Opt
       weights += counts?.[text] ?? 0;
       const sparse = indices && values && { indices: indices.slice(before, weights), values: values.slice(before, weights) };
       const end = at + (answer.rows[text] as number);
-      out.push({
+      const encoded = {
         data: data.slice(at * dim, end * dim),
         dim,
         ids: ids.slice(at, end),
         offsets: offsets.slice(2 * at, 2 * end),
         ...(dense && { dense: dense.slice(text * width, (text + 1) * width), sparse }),
         ...facts,
-      });
+      };
+      out.push(pooling ? part!.poolTokens(encoded, options.role, pooling) : encoded);
       at = end;
     },
   );

@@ -139,6 +139,11 @@ const kTaskOf = { query: /\bquery$/, document: /\b(document|passage)$/ };
 function asRole(engine: AnyEngine, role: Role, given: EmbedOptions): EmbedOptions {
   const options = ownCopy(given);
   const { prompt, prompt_name, task, adapter } = options;
+  const { route, routes } = engine.info;
+  if (routes && routes[role] !== route) {
+    const instead = routes[role] === undefined ? 'there is none for this role' : `load it with { route: '${role}' } for this role`;
+    throw new UnsupportedError(`encode_${role}: the model has its route '${route}'; ${instead}`);
+  }
   if (task !== undefined) return options;
   const { active, held } = engine.adapters ?? {};
   const isFree = adapter === undefined && !active;
