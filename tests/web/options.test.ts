@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  attribute,
   AutoModel,
   AutoModelForCausalLM,
   AutoModelForSeq2SeqLM,
@@ -10,12 +11,14 @@ import {
   Classifier,
   community_detection,
   describeModel,
+  head_scores,
   Index,
   inspectModel,
   k_means,
   nn,
   packModel,
   paraphrase_mining,
+  patch_map,
   pipeline,
   quantize_embeddings,
   redact,
@@ -159,6 +162,9 @@ describe('unknown options', () => {
     ['AutoModelForSeq2SeqLM', (o) => AutoModelForSeq2SeqLM.from_pretrained(tiny, o), 'dtype'],
     ['a model', (o) => all.model({ input_ids: ids }, o), 'head_mask'],
     ['inputs of a model', (o) => all.model({ input_ids: ids, ...o }), 'attention_mask'],
+    ['patch_map', (o) => patch_map(all.model, { input_ids: ids }, { input_ids: ids }, o), 'metric'],
+    ['head_scores', (o) => head_scores(all.model, { input_ids: ids }, { from: 0, to: 1, ...o }), 'metric'],
+    ['attribute', (o) => attribute(all.model, { input_ids: ids }, o), 'n_steps'],
     ['a decoder', (o) => all.causal({ input_ids: ids }, o), 'output_logits'],
     ['an encoder-decoder', (o) => all.seq2seq({ input_ids: ids, decoder_input_ids: ids }, o), 'cross_attn_head_mask'],
     ['load_adapter', (o) => all.embed.load_adapter(tiny, 'a', o), 'timeout'],

@@ -38,6 +38,9 @@ export {
   AutoModelForTokenClassification,
 } from '../automodel/model.js';
 export { AutoConfig } from '../automodel/auto_config.js';
+export { attribute } from '../automodel/insight/attribute.js';
+export { head_scores } from '../automodel/insight/head_scores.js';
+export { patch_map } from '../automodel/insight/patch_map.js';
 export {
   ModelFileNotFoundError,
   ModelRegistry,
@@ -101,6 +104,7 @@ export type {
   TextFormat,
 } from '../generation/response_format.js';
 export type * from '../automodel/causal_types.js';
+export type * from '../automodel/insight/types.js';
 export type * from '../automodel/familiar_types.js';
 export type * from '../redact/redact_types.js';
 export type * from '../pack/pack_types.js';
