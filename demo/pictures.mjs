@@ -36,7 +36,7 @@ for (const [path, panel, drive, options] of [
   ['public/og.png', 'story?step=5', story, { viewport: { width: 1600, height: 840 }, deviceScaleFactor: 0.75 }], // 1200 x 630
 ]) {
   const { page, said, close } = await open(browser, `${host.url}#${panel}`, { reducedMotion: 'reduce', ...options });
-  await page.locator('#model-title', { hasText: /^The model in the package/ }).waitFor();
+  await page.locator('#model-title', { hasText: /^wattn-default/ }).waitFor();
   await drive(page);
   await settled(page);
   await page.screenshot({ path: here(path) });

@@ -67,29 +67,75 @@ async function steps(page) {
   expect('the step', await page.locator('[aria-current=step]').textContent(), '5. Softmax');
 }
 
-/** The strongest link between two words that are no neighbours: the one that Node finds; it leads to its head and its token. */
+/** Links that may be claimed, as Node finds them: above the average of their column, by heads that are needed. The first leads to its head and its token. */
 async function links(page) {
-  await page.locator('#attention-pair').fill(kPair);
-  const { tokens, out } = await insideOfNode(kText, kPair);
-  const seq = tokens.length;
+  await page.locator('#attention-pair').fill('');
+  const { AutoModel, AutoTokenizer, cos_sim } = await nodeEntry();
+  const [tokenizer, model] = [await AutoTokenizer.from_pretrained(kModel), await AutoModel.from_pretrained(kModel)];
+  const inputs = tokenizer(kText);
+  const tokens = tokenizer.convert_ids_to_tokens(inputs.input_ids);
+  const out = await model(inputs, { output_attentions: true });
+  const [seq, dim] = out.last_hidden_state.dims.slice(1);
+  const [layers, heads] = [out.attentions.length, out.attentions[0].dims[1]];
+  const vectors = ({ last_hidden_state: { data } }) => tokens.map((_, i) => data.slice(i * dim, (i + 1) * dim));
+  const whole = vectors(out);
+  const effects = [];
+  for (let l = 0; l < layers; ++l)
+    for (let h = 0; h < heads; ++h) {
+      const head_mask = Array.from({ length: layers }, (_, i) =>
+        Array.from({ length: heads }, (__, k) => (i === l && k === h ? 0 : 1)),
+      );
+      effects.push(vectors(await model(inputs, { head_mask })).map((vector, i) => 1 - cos_sim(vector, whole[i])));
+    }
+  await model.dispose();
   const isWord = (i) => !/^\[/.test(tokens[i]) && /\w/.test(tokens[i]);
-  let best = { weight: 0 };
-  out.attentions.forEach(({ data, dims }, layer) =>
-    data.forEach((weight, at) => {
-      const [to, from, head] = [at % seq, Math.floor(at / seq) % seq, Math.floor(at / seq / seq) % dims[1]];
-      if (isWord(from) && isWord(to) && Math.abs(from - to) > 1 && weight > best.weight) best = { layer, head, from, to, weight };
-    }),
-  );
-  const first = page.locator('.links .link').first();
-  const says = `${tokens[best.from]} looks at ${tokens[best.to]} ${best.weight.toFixed(2)} layer ${best.layer + 1}, head ${best.head + 1}`;
-  await becomes('the strongest link', async () => (await first.innerText()).replace(/\s+/g, ' '), says);
-  await first.click();
-  await page.getByRole('heading', { name: `Layer ${best.layer + 1}, head ${best.head + 1}` }).waitFor();
+  const best = new Map();
+  for (let at = 0; at < layers * heads * seq * seq; ++at) {
+    const [to, from, head, layer] = [
+      at % seq,
+      Math.floor(at / seq) % seq,
+      Math.floor(at / seq / seq) % heads,
+      Math.floor(at / seq / seq / heads),
+    ];
+    if (!isWord(from) || !isWord(to) || Math.abs(from - to) < 2) continue;
+    const column = tokens.map((_, i) => out.attentions[layer].data[(head * seq + i) * seq + to]);
+    const average = column.filter((_, i) => i !== from).reduce((sum, weight) => sum + weight, 0) / (seq - 1);
+    const spread = Math.sqrt(
+      column.filter((_, i) => i !== from).reduce((sum, weight) => sum + (weight - average) ** 2, 0) / (seq - 1),
+    );
+    const contrast = column[from] - average;
+    const link = {
+      layer,
+      head,
+      from,
+      to,
+      weight: column[from],
+      average,
+      contrast,
+      rank: contrast + (contrast >= Math.max(0.1, 2 * spread) ? 1 : 0),
+    };
+    if (!(best.get(`${from} ${to}`)?.rank >= link.rank)) best.set(`${from} ${to}`, link);
+  }
+  const isNeeded = ({ layer, head, from }) =>
+    effects[layer * heads + head][from] > effects.reduce((sum, row) => sum + row[from], 0) / effects.length;
+  const claimed = [...best.values()]
+    .filter((link) => link.contrast >= 0.1 && isNeeded(link))
+    .sort((a, b) => b.contrast - a.contrast);
+  if (claimed.length === 0) throw new Error('no link may be claimed, so nothing is tested');
+  const percent = (share) => Math.round(100 * share);
+  const says = ({ layer, head, from, to, weight, average, contrast }) =>
+    `${tokens[from]} looks at ${tokens[to]} +${percent(contrast)} ${percent(weight)} %, others ${percent(average)} % · layer ${layer + 1}, head ${head + 1}`;
+  const shown = async () => (await page.locator('.links .link').allInnerTexts()).map((text) => text.replace(/\s+/g, ' '));
+  await becomes('the links', shown, claimed.slice(0, 5).map(says));
+  const { layer, head, from } = claimed[0];
+  await page.locator('.links .link').first().click();
+  await page.getByRole('heading', { name: `Layer ${layer + 1}, head ${head + 1}` }).waitFor();
   await choose(page, 'Lines');
-  const row = [...out.attentions[best.layer].data].slice((best.head * seq + best.from) * seq).slice(0, seq);
+  const row = [...out.attentions[layer].data].slice((head * seq + from) * seq).slice(0, seq);
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save as SVG' }).click()]);
   const svg = readFileSync(await download.path(), 'utf8');
-  const title = `“${tokens[best.from]}” looks at “${tokens[best.to]}” with ${Math.round(100 * best.weight)} % of its attention`;
+  const most = row.indexOf(Math.max(...row));
+  const title = `“${tokens[from]}” looks at “${tokens[most]}” with ${percent(row[most])} % of its attention`;
   if (!svg.includes(`<title>${title}</title>`)) throw new Error(`the picture says ${/<title>.*<\/title>/.exec(svg)}`);
   expect(
     'its weights',
@@ -208,7 +254,7 @@ export async function drive(page) {
     await choose(page, 'Lines');
   });
   await check('attention: heads turned off, and what is left', () => headsOff(page));
-  await check('attention: the strongest link between words, in words and as lines', () => links(page));
+  await check('attention: links between words that may be claimed, in words and as lines', () => links(page));
   await check('attention: one vector taken over from another text: what that changes, in every cell', () => patching(page));
   await check('attention: what each layer would say', () => lens(page));
 }

@@ -220,10 +220,10 @@ export async function closes(page) {
 }
 
 export async function bundled(page) {
-  await page.getByRole('button', { name: 'Use The model in the package' }).click();
+  await page.getByRole('button', { name: 'Use wattn-default' }).click();
   await closed(page);
   await matrixShown(page);
-  expect('the name', await name(page), 'The model in the package');
+  expect('the name', await name(page), 'wattn-default');
 }
 
 export async function folder(page) {
@@ -246,7 +246,7 @@ export async function file(page) {
 /** Beside the zone that is drawn for it: the whole page takes it. */
 export async function dropped(page) {
   await choose(page);
-  await page.getByRole('button', { name: 'Use The model in the package' }).click();
+  await page.getByRole('button', { name: 'Use wattn-default' }).click();
   await closed(page);
   const session = await page.context().newCDPSession(page);
   const data = { items: [], files: [kModel], dragOperationsMask: 1 };

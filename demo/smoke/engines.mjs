@@ -58,6 +58,8 @@ const textsOf = (page, selector) =>
 /** The story ends with the sentence's cosines, which are the last that it computes. */
 async function story(page) {
   await page.becomes(() => document.querySelector('.story-share') !== null);
+  await page.evaluate(() => document.querySelector('.story-next').click());
+  await page.becomes(() => document.querySelectorAll('.story-steps button').length === 8);
   await page.evaluate(() => document.querySelectorAll('.story-steps button')[7].click());
   await page.becomes(() => document.querySelectorAll('.story-meaning .num').length === 3);
   const [text] = await textsOf(page, '#story-text');
@@ -67,7 +69,7 @@ async function story(page) {
 }
 
 async function firstPanel(page) {
-  await page.evaluate(() => document.querySelector('.tabs a[href="#compare"]').click());
+  await page.evaluate(() => void (location.hash = 'compare'));
   const isThere = (selector, count) => document.querySelectorAll(selector).length === count;
   await page.becomes((selector) => document.querySelector(selector) !== null, '.sentence textarea');
   const texts = await textsOf(page, '.sentence textarea');
@@ -93,7 +95,7 @@ export async function drive(name, folder, panels) {
     await check(`${name}: the matrix is Node's`, () => firstPanel(page));
     for (const [panel, { sign }] of Object.entries(panels)) {
       await check(`${name}: ${panel}`, async () => {
-        await page.evaluate((tab) => document.querySelector(tab).click(), `.tabs a[href="#${panel}"]`);
+        await page.evaluate((hash) => void (location.hash = hash), panel);
         await page.becomes((selector) => document.querySelector(selector) !== null, `[data-panel="${panel}"] ${sign}`);
       });
     }

@@ -211,7 +211,7 @@ async function sameModel(page) {
 async function nothingClose(page) {
   await page.locator('#pasted').fill(''); // then the examples are searched
   await page.getByRole('button', { name: 'Change model' }).click();
-  await page.getByRole('button', { name: 'Use The model in the package' }).click();
+  await page.getByRole('button', { name: 'Use wattn-default' }).click();
   await page.waitForFunction(() => document.querySelector('.model-dialog[open]') === null); // until then the panel is the old model's
   await built(page);
   await ask(page, 'parliament elections');

@@ -42,7 +42,7 @@ export function App() {
         </div>
       </header>
       <main id="main" class="container">
-        <Tabs {...(state.ready && { model: state.ready })} />
+        <Tabs load={control.load} {...(state.ready && { model: state.ready })} />
       </main>
       <Footer ready={state.ready} />
       <HostDialog control={control} />

@@ -3,7 +3,7 @@ import './tabs.css';
 import type { EmbedOptions } from 'wattn';
 import type { FunctionComponent } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { ReadyModel } from './model/use_model.js';
+import type { ModelControl, ReadyModel } from './model/use_model.js';
 import type { PanelProps } from './panel.js';
 import { StoryPanel } from './story/story.js';
 import { readAddress, unpackAddress } from './ui/address.js';
@@ -17,20 +17,30 @@ interface Tab {
 }
 
 /** The first screen; it has something to show before there is a model. */
-const kStory = { id: 'story', name: 'Story' };
+const kStory = { id: 'story' };
 
 const kTabs: readonly Tab[] = [
-  { id: 'compare', name: 'Compare', Panel: lazy(async () => (await import('./compare/compare.js')).ComparePanel) },
-  { id: 'search', name: 'Search', Panel: lazy(async () => (await import('./search/search.js')).SearchPanel) },
-  { id: 'teach', name: 'Teach', Panel: lazy(async () => (await import('./teach/teach.js')).TeachPanel) },
-  { id: 'classify', name: 'Classify', Panel: lazy(async () => (await import('./classify/classify.js')).ClassifyPanel) },
   { id: 'attention', name: 'Attention', Panel: lazy(async () => (await import('./attention/attention.js')).AttentionPanel) },
-  { id: 'positions', name: 'Positions', Panel: lazy(async () => (await import('./positions/positions.js')).PositionsPanel) },
   { id: 'tokens', name: 'Tokens', Panel: lazy(async () => (await import('./tokens/tokens.js')).TokensPanel) },
+  { id: 'positions', name: 'Positions', Panel: lazy(async () => (await import('./positions/positions.js')).PositionsPanel) },
+  { id: 'about', name: 'The model', Panel: lazy(async () => (await import('./about/about.js')).AboutPanel) },
+  { id: 'search', name: 'Search', Panel: lazy(async () => (await import('./search/search.js')).SearchPanel) },
+  { id: 'compare', name: 'Compare sentences', Panel: lazy(async () => (await import('./compare/compare.js')).ComparePanel) },
+  { id: 'words', name: 'Word vectors', Panel: lazy(async () => (await import('./words/words.js')).WordsPanel) },
+  { id: 'teach', name: 'Your own labels', Panel: lazy(async () => (await import('./teach/teach.js')).TeachPanel) },
+  { id: 'classify', name: 'Ready-made labels', Panel: lazy(async () => (await import('./classify/classify.js')).ClassifyPanel) },
   { id: 'write', name: 'Write', Panel: lazy(async () => (await import('./write/write.js')).WritePanel) },
-  { id: 'words', name: 'Words', Panel: lazy(async () => (await import('./words/words.js')).WordsPanel) },
   { id: 'lessons', name: 'Lessons', Panel: lazy(async () => (await import('./lessons/lessons_panel.js')).LessonsPanel) },
-  { id: 'about', name: 'Model', Panel: lazy(async () => (await import('./about/about.js')).AboutPanel) },
+];
+
+/** What a person can do here, each with its panels; the first is shown. */
+const kPlaces: readonly { name: string; panels: readonly string[] }[] = [
+  { name: 'Story', panels: ['story'] },
+  { name: 'Inside', panels: ['attention', 'tokens', 'positions', 'about'] },
+  { name: 'Meaning', panels: ['search', 'compare', 'words'] },
+  { name: 'Labels', panels: ['teach', 'classify'] },
+  { name: 'Write', panels: ['write'] },
+  { name: 'Learn', panels: ['lessons'] },
 ];
 
 const kIds = [kStory.id, ...kTabs.map(({ id }) => id)];
@@ -39,7 +49,7 @@ const kIds = [kStory.id, ...kTabs.map(({ id }) => id)];
 const tabOfAddress = () => kIds.find((id) => id === readAddress().panel);
 
 /** Panels that were shown stay as they are, out of sight, until the model changes. */
-export function Tabs({ model }: { model?: ReadyModel }) {
+export function Tabs({ model, load }: { model?: ReadyModel; load: ModelControl['load'] }) {
   const [active, setActive] = useState(() => tabOfAddress() ?? kStory.id);
   const [visited, setVisited] = useState<ReadonlySet<string>>(() => new Set([active]));
   const [arrivals, setArrivals] = useState(0); // of addresses that say other than the panels show
@@ -57,32 +67,45 @@ export function Tabs({ model }: { model?: ReadyModel }) {
     addEventListener('hashchange', onHash);
     return () => removeEventListener('hashchange', onHash);
   }, []);
-  useEffect(() => {
-    const link = document.querySelector('.tabs [aria-current]');
-    link?.scrollIntoView({ block: 'nearest', inline: 'center' });
-  }, [active]);
   // Where the repository does not say how to pool, this page takes the mean (and says so).
   const options = useMemo<EmbedOptions>(
     () => (model?.embed.info().pooled ? {} : { pooling: 'mean', normalize: true }),
     [model?.serial],
   );
   const key = `${model?.serial} ${arrivals}`;
+  const place = kPlaces.find(({ panels }) => panels.includes(active));
   return (
     <>
-      <nav class="tabs" aria-label="Panels">
+      <nav class="tabs" aria-label="Places">
         <ul>
-          {[kStory, ...kTabs].map(({ id, name }) => (
-            <li key={id}>
-              <a href={`#${id}`} aria-current={id === active ? 'page' : undefined}>
+          {kPlaces.map(({ name, panels }) => (
+            <li key={name}>
+              <a
+                href={`#${panels[0]}`}
+                aria-current={panels.includes(active) ? (panels[0] === active ? 'page' : 'true') : undefined}
+              >
                 {name}
               </a>
             </li>
           ))}
         </ul>
       </nav>
+      {place && place.panels.length > 1 && (
+        <nav class="tabs is-inner" aria-label={place.name}>
+          <ul>
+            {place.panels.map((id) => (
+              <li key={id}>
+                <a href={`#${id}`} aria-current={id === active ? 'page' : undefined}>
+                  {kTabs.find((tab) => tab.id === id)?.name}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+      )}
       {visited.has(kStory.id) && (
         <div hidden={active !== kStory.id} data-panel={kStory.id}>
-          <StoryPanel key={arrivals} shown={active === kStory.id} options={options} {...(model && { model })} />
+          <StoryPanel key={arrivals} shown={active === kStory.id} options={options} load={load} {...(model && { model })} />
         </div>
       )}
       {kTabs.map(

@@ -18,6 +18,7 @@ import { Overview } from './overview.js';
 import { PatchingCard } from './patching.js';
 import { poster } from './poster.js';
 import { Steps } from './steps.js';
+import { useEffects } from './use_evidence.js';
 import { useInside, type Head, type ViewProps } from './use_inside.js';
 
 const kViews = [
@@ -28,13 +29,14 @@ const kViews = [
 type View = (typeof kViews)[number][0];
 
 export function AttentionPanel({ model: { source } }: PanelProps) {
-  const [text, setText] = useKept('attention.text', () => 'The cat sat on the mat because it was tired.');
+  const [text, setText] = useKept('attention.text', () => 'The cat sat on the mat because it was hungry.');
   const [pair, setPair] = useKept('attention.pair', () => '');
   const [view, setView] = useKept<View>('attention.view', () => 'lines', oneOf(kViews.map(([one]) => one)));
   const [chosen, setHead] = useState<Head>();
   const [token, setToken] = useState<number>();
   const [off, setOff] = useState<ReadonlySet<string>>(new Set());
   const { inside, error, door } = useInside(source, { text, pair, off });
+  const effects = useEffects(door, inside, text, pair);
   // Until a person chooses, what the story follows, too.
   const best = useMemo(() => inside && linkToTell(inside), [inside]);
   const head: Head = chosen ?? (best ? [best.layer, best.head] : [0, 0]);
@@ -54,12 +56,13 @@ export function AttentionPanel({ model: { source } }: PanelProps) {
           </div>
         </div>
         {error && <Problem error={error} />}
-        {!inside && !error && <p class="hint">Loading the model…</p>}
+        {!inside && !error && <p class="hint">{text.trim() === '' ? 'Write a text.' : 'Loading the model…'}</p>}
         {inside && (
           <div class="attention">
             <div>
               <Links
                 inside={inside}
+                effects={effects}
                 head={head}
                 token={followed}
                 onLink={({ layer, head: one, from }) => {

@@ -1,4 +1,5 @@
 // What a head mostly looks at, in this text: a short name for each, from its weights alone.
+import { isFar, isWord, linkOf, linksOf, type Link } from './evidence.js';
 import type { Inside } from './use_inside.js';
 
 export type Kind = 'itself' | 'before' | 'after' | 'ends' | 'marks' | 'words' | 'all';
@@ -15,12 +16,6 @@ export const kKinds: Record<Kind, string> = {
 };
 
 const kAlike = 0.9; // of the largest entropy: more is "everything alike"
-
-/** Whether a token stands for letters of the text: not [CLS], not a full stop. */
-export function isWord({ tokens, spans }: Inside, i: number): boolean {
-  const [start, end] = spans[i] ?? [0, 0];
-  return end > start && /\p{L}|\p{N}/u.test(tokens[i] ?? '');
-}
 
 /** weights: [seq * seq], of one head. Rows of the first and last token are left out: they are no words. */
 export function kindOf(inside: Inside, weights: Float32Array): Kind {
@@ -53,33 +48,6 @@ export function kindOf(inside: Inside, weights: Float32Array): Kind {
   return (Object.entries(shares) as [Kind, number][]).reduce((a, b) => (b[1] > a[1] ? b : a))[0];
 }
 
-export interface Link {
-  layer: number;
-  head: number;
-  /** The token that looks, and the one that it looks at. */
-  from: number;
-  to: number;
-  weight: number;
-}
-
-/** How each head links two different words, the strongest first; of each pair, its strongest head. from: that token alone. */
-export function linksOf(inside: Inside, from?: number): Link[] {
-  const seq = inside.tokens.length;
-  const words = inside.tokens.map((_, i) => i).filter((i) => isWord(inside, i));
-  const best = new Map<number, Link>();
-  inside.attentions.forEach((heads, layer) =>
-    heads.forEach((weights, head) => {
-      for (const row of from === undefined ? words : [from])
-        for (const to of words) {
-          const weight = weights[row * seq + to] ?? 0;
-          const known = best.get(row * seq + to);
-          if (row !== to && !(known && known.weight >= weight)) best.set(row * seq + to, { layer, head, from: row, to, weight });
-        }
-    }),
-  );
-  return [...best.values()].sort((a, b) => b.weight - a.weight);
-}
-
 const kFollowed = /^(?:[^\p{L}]*)(it|he|she|they|him|her|them|this|that)$/iu;
 
 /** The word to follow at first: a pronoun if there is one, because it looks for what it stands for. */
@@ -88,15 +56,10 @@ export function firstToken(inside: Inside): number {
   return [...words].reverse().find((i) => kFollowed.test(inside.tokens[i] ?? '')) ?? words.at(-1) ?? 0;
 }
 
-/** Heads that look at a neighbour know places; a link over a distance says more. */
-export const isFar = ({ from, to }: Link) => Math.abs(to - from) > 1;
-
-const kTelling = 0.2; // of a token's attention in one head
-
-/** The link of a token to look at first: its strongest over a distance, if that has a fifth of its attention, or else its strongest. */
+/** The link of a token to look at first: the one over a distance with the largest contrast. It need not be one that may be claimed. */
 export function linkToTell(inside: Inside, from = firstToken(inside)): Link | undefined {
   const links = linksOf(inside, from);
-  return links.find((link) => isFar(link) && link.weight >= kTelling) ?? links[0];
+  return links.find(isFar) ?? links[0];
 }
 
 /** Where one token looks most in one head. */
@@ -104,5 +67,5 @@ export function linkIn(inside: Inside, layer: number, head: number, from: number
   const seq = inside.tokens.length;
   const row = inside.attentions[layer]?.[head]?.subarray(from * seq, (from + 1) * seq) ?? new Float32Array();
   const to = row.reduce((best, weight, i) => (weight > (row[best] ?? 0) ? i : best), 0);
-  return { layer, head, from, to, weight: row[to] ?? 0 };
+  return linkOf(inside.attentions, seq, layer, head, from, to);
 }

@@ -1,6 +1,6 @@
 // One token's attention as one picture: the words in a row, and arcs from one of them to what it looks at.
 import { escaped } from '../ui/picture.js';
-import type { Link } from './kinds.js';
+import type { Link } from './evidence.js';
 import type { Inside } from './use_inside.js';
 
 const kSize = 20; // px of letters

@@ -1,12 +1,24 @@
 // A second door to the page's model: its tokens, what is inside each head, and what becomes of the text when heads are turned off.
-import { AutoModel, AutoTokenizer, cos_sim, Tensor, type ModelSpecifier } from 'wattn';
+import {
+  AutoModel,
+  AutoTokenizer,
+  cos_sim,
+  patch_map,
+  Tensor,
+  type MetricFunction,
+  type ModelOutput,
+  type ModelSpecifier,
+} from 'wattn';
 import { useEffect, useState } from 'preact/hooks';
+import type { Pair } from './evidence.js';
 
 export interface Inside {
   tokens: string[];
   ids: number[];
   /** The stretch of the text that each token stands for; empty for special tokens. */
   spans: (readonly [start: number, end: number])[];
+  /** How many tokens stand for text that the model does not know. */
+  unknown: number;
   /** Whether the text went on beyond the tokens that are shown. */
   cut: boolean;
   headDim: number;
@@ -49,6 +61,10 @@ export interface Traced {
 
 export interface Door {
   run(asked: Asked): Promise<Inside>;
+  /** [layers][heads][tokens]: what each token's vector loses without each head, as 1 - cosine. undefined: nobody waits any more. */
+  effects(asked: Pick<Asked, 'text' | 'pair'>, isStale: () => boolean): Promise<Float32Array[][] | undefined>;
+  /** The same place in another sentence; undefined where it has another number of tokens. */
+  compare(text: string, other: string, from: number): Promise<Pair | undefined>;
   /** A cell at a time, layer by layer; isStale: whether nobody waits any more. */
   trace(text: string, other: string, isStale: () => boolean): AsyncGenerator<Traced>;
   dispose(): void;
@@ -63,6 +79,12 @@ function meanOf(data: Float32Array, seq: number): Float32Array {
   return mean;
 }
 
+/** The last vector of one token: [hidden]. */
+function vectorOf({ last_hidden_state: { data, dims } }: ModelOutput, row: number, token: number): Float32Array {
+  const [, seq = 0, size = 0] = dims;
+  return data.subarray((row * seq + token) * size, (row * seq + token + 1) * size);
+}
+
 /** Tensors of [1, heads, ..] for each layer, cut into heads. */
 const byHead = (layers: Tensor<'float32'>[] | undefined, heads: number): Float32Array[][] =>
   (layers ?? []).map(({ data }) => {
@@ -70,15 +92,15 @@ const byHead = (layers: Tensor<'float32'>[] | undefined, heads: number): Float32
     return Array.from({ length: heads }, (_, head) => data.slice(head * size, (head + 1) * size));
   });
 
-async function openDoor(source: ModelSpecifier | null): Promise<Door> {
+export async function openDoor(source: ModelSpecifier | null): Promise<Door> {
   const [tokenizer, model] = await Promise.all([AutoTokenizer.from_pretrained(source), AutoModel.from_pretrained(source)]);
   const { num_hidden_layers: layers, num_attention_heads: heads, hidden_size: hiddenSize, max_length } = model.info();
+  const limit = { truncation: true, max_length: Math.min(kMostTokens, max_length) };
   return {
     async run({ text, pair, off }) {
       const inputs = tokenizer(text, {
         ...(pair.trim() !== '' && { text_pair: pair }),
-        truncation: true,
-        max_length: Math.min(kMostTokens, max_length),
+        ...limit,
         return_offsets_mapping: true,
       });
       const ids = Array.from(inputs.input_ids.data, Number);
@@ -104,6 +126,7 @@ async function openDoor(source: ModelSpecifier | null): Promise<Door> {
         tokens,
         ids,
         spans: tokens.map((_, i) => [offsets[2 * i] ?? 0, offsets[2 * i + 1] ?? 0]),
+        unknown: inputs.unknown[0] ?? 0,
         cut: inputs.truncated[0] === true,
         headDim: (queries[0]?.[0]?.length ?? 0) / tokens.length,
         hiddenSize,
@@ -115,8 +138,47 @@ async function openDoor(source: ModelSpecifier | null): Promise<Door> {
         kept: cos_sim(meanOf(out.last_hidden_state.data, tokens.length), meanOf(whole.last_hidden_state.data, tokens.length)),
       };
     },
+    async effects({ text, pair }, isStale) {
+      const inputs = tokenizer(text, { ...(pair.trim() !== '' && { text_pair: pair }), ...limit });
+      const whole = await model(inputs);
+      const seq = whole.last_hidden_state.dims[1] as number;
+      const out: Float32Array[][] = [];
+      for (let layer = 0; layer < layers; ++layer) {
+        const row: Float32Array[] = [];
+        for (let head = 0; head < heads; ++head) {
+          if (isStale()) return undefined;
+          const head_mask = Array.from({ length: layers }, (_, l) =>
+            Array.from({ length: heads }, (__, h) => (l === layer && h === head ? 0 : 1)),
+          );
+          const without = await model(inputs, { head_mask });
+          row.push(Float32Array.from({ length: seq }, (_, i) => 1 - cos_sim(vectorOf(without, 0, i), vectorOf(whole, 0, i))));
+        }
+        out.push(row);
+      }
+      return out;
+    },
+    async compare(text, other, from) {
+      const [own, donor] = [tokenizer(text, limit), tokenizer(other, limit)];
+      const [tokens, others] = [own, donor].map(({ input_ids }) => tokenizer.convert_ids_to_tokens(input_ids)) as [
+        string[],
+        string[],
+      ];
+      if (tokens.length !== others.length) return undefined;
+      const there = await model(donor, { output_attentions: true });
+      const target = vectorOf(there, 0, from).slice();
+      const metric: MetricFunction = (output, row) => cos_sim(vectorOf(output, row, from), target);
+      const { scores, corrupted } = await patch_map(model, donor, own, { at: 'head', metric });
+      const isSame = 1 - corrupted < 1e-6;
+      return {
+        tokens: others,
+        attentions: byHead(there.attentions, heads),
+        shares: Array.from({ length: layers }, (_, layer) =>
+          Array.from({ length: heads }, (__, head) => (isSame ? 0 : (scores.data[layer * heads + head] as number))),
+        ),
+        near: corrupted,
+      };
+    },
     async *trace(text, other, isStale) {
-      const limit = { truncation: true, max_length: Math.min(kMostTokens, max_length) };
       const inputs = tokenizer(text, limit);
       const otherInputs = tokenizer(other, limit);
       const [tokens, others] = [inputs, otherInputs].map(({ input_ids }) => tokenizer.convert_ids_to_tokens(input_ids)) as [
@@ -181,7 +243,8 @@ export function useInside(source: ModelSpecifier | null | undefined, { text, pai
   }, [source]);
   useEffect(() => {
     let stale = false;
-    if (door && text.trim() !== '')
+    if (text.trim() === '') setInside(undefined);
+    else if (door)
       door
         .run({ text, pair, off })
         .then((found) => {

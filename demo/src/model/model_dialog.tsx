@@ -122,8 +122,18 @@ function Failure({ error }: { error: Error }) {
 
 function Suggestions({ control: { load, state } }: { control: ModelControl }) {
   const rows = [
-    { id: null, name: kBundled, facts: '4 MB · English', good: 'Small and available at once, without a network.' },
-    ...kSuggestions.map(({ id, size, languages, good }) => ({ id, name: id, facts: `${size} · ${languages}`, good })),
+    {
+      id: null,
+      name: kBundled,
+      facts: '4 MB · English · Apache-2.0 · in the package',
+      good: 'Small and available at once, without a network.',
+    },
+    ...kSuggestions.map(({ id, size, languages, licence, good }) => ({
+      id,
+      name: id,
+      facts: `${size} · ${languages} · ${licence}`,
+      good,
+    })),
   ];
   return (
     <ul class="suggestions">

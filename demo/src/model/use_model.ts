@@ -48,8 +48,8 @@ function servedModel(): { url: string; name: string } | undefined {
   return meta ? { url: meta.content, name: meta.dataset.name ?? meta.content } : undefined;
 }
 
-/** What the page calls the model in the package. */
-export const kBundled = 'The model in the package';
+/** The name of the model in the package. */
+export const kBundled = 'wattn-default';
 
 let lastSerial = 0;
 

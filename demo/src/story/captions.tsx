@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { cos_sim } from 'wattn';
 import { formatCount, formatScore, plural } from '../ui/format.js';
+import { isAbove, isWord } from '../attention/evidence.js';
 import { written } from './opened.js';
 import type { Meaning, Told } from './use_story.js';
 
@@ -45,7 +46,9 @@ export function captionOf(scene: number, text: string, told: Told | undefined, m
       return (
         <>
           Softmax turns scores into shares of 100 %. “{asker}” gives <strong>{written(100 * link.weight, 0)} %</strong> of its
-          attention to <strong>“{target}”</strong> in {place}.
+          attention to <strong>“{target}”</strong> in {place}; the other tokens give it {written(100 * link.average, 0)} % on
+          average.
+          {!isAbove(link) && ` So this head does not say much about “${asker}” here.`}
           {steps.gap > kClose && ' (This model adds another term to its scores, such as one for positions.)'}
         </>
       );
@@ -60,11 +63,17 @@ export function captionOf(scene: number, text: string, told: Told | undefined, m
     case 6: {
       const near = (layer: number) => cos_sim(states[layer]?.[link.from] as Float32Array, states[layer]?.[link.to] as Float32Array);
       const last = states.length - 1;
+      const rest = inside.tokens.map((_, i) => i).filter((i) => isWord(inside, i) && i !== link.from && i !== link.to);
+      const others = (layer: number) =>
+        rest.reduce((sum, i) => sum + cos_sim(states[layer]?.[link.from] as Float32Array, states[layer]?.[i] as Float32Array), 0) /
+        rest.length;
       return (
         <>
           That happens {last === 1 ? 'once' : `${last} times`}, and each layer mixes the words anew. The numbers say how near “
           {asker}” is to each token: to “{target}”, {formatScore(near(0))} at the start and {formatScore(near(last))} after the last
           layer.
+          {rest.length > 0 &&
+            ` All words grow alike as they are mixed: to the others it is ${formatScore(others(0))} and ${formatScore(others(last))} on average.`}
         </>
       );
     }

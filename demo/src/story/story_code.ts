@@ -1,7 +1,7 @@
 // The program of the story's numbers, to run as it is.
 import type { EmbedOptions, ModelSpecifier } from 'wattn';
 import { modelArgument, optionsArgument, quoted } from '../ui/model_code.js';
-import type { Link } from '../attention/kinds.js';
+import type { Link } from '../attention/evidence.js';
 import { kOthers } from './scenes.js';
 
 /** options: how this page makes vectors of the model. */

@@ -3,7 +3,9 @@ import type { EmbedOptions } from 'wattn';
 import { cos_sim } from 'wattn';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { stepsOf, type HeadSteps } from '../attention/head_steps.js';
-import { firstToken, linkToTell, type Link } from '../attention/kinds.js';
+import { isAbove, isNeeded, linkOf, verdictOf, type Difference, type Link, type Pair } from '../attention/evidence.js';
+import { firstToken, linkToTell } from '../attention/kinds.js';
+import { useEffects, usePair } from '../attention/use_evidence.js';
 import { useInside, type Inside } from '../attention/use_inside.js';
 import type { ReadyModel } from '../model/use_model.js';
 import { kOthers } from './scenes.js';
@@ -17,6 +19,14 @@ export interface Told {
   inside: Inside;
   link: Link;
   steps: HeadSteps;
+  /** The other sentence, where it differs in a few words only. */
+  pair?: Pair;
+  /** What the picture of both shows, and whether it tells them apart. */
+  difference?: Difference;
+  isTold?: boolean;
+  /** Whether the link may be claimed for the first sentence alone; undefined: not known yet. */
+  isLinked?: boolean;
+  effects?: Float32Array[][];
   /** [layers + 1]: the vectors of all tokens before each layer and after the last, as rows. */
   states: Float32Array[][];
 }
@@ -27,25 +37,54 @@ function rowsOf(all: Float32Array, width: number): Float32Array[] {
   return Array.from({ length: all.length / width }, (_, i) => all.subarray(i * width, (i + 1) * width));
 }
 
-/** picked: the token that a person chose; otherwise the story chooses. */
-export function useTold(model: ReadyModel | undefined, text: string, picked: number | undefined) {
-  const { inside, error } = useInside(model ? model.source : undefined, { text, pair: '', off: kNone });
+/** picked: the token that a person chose; otherwise the story chooses. other: a sentence to compare with. */
+export function useTold(model: ReadyModel | undefined, text: string, other: string, picked: number | undefined) {
+  const { inside, error, door } = useInside(model ? model.source : undefined, { text, pair: '', off: kNone });
+  const from = inside && (picked !== undefined && picked < inside.tokens.length ? picked : firstToken(inside));
+  const pair = usePair(door, inside, text, other, from);
+  const effects = useEffects(door, inside, text);
   const told = useMemo<Told | undefined>(() => {
-    if (!inside) return;
-    const from = picked !== undefined && picked < inside.tokens.length ? picked : firstToken(inside);
-    const link = linkToTell(inside, from) ?? { layer: 0, head: 0, from, to: from, weight: 0 };
+    if (!inside || from === undefined || pair === undefined) return;
+    const verdict = pair ? verdictOf(inside, pair, from) : undefined;
+    const own = linkToTell(inside, from) ?? { layer: 0, head: 0, from, to: from, weight: 0, average: 0, spread: 0 };
+    // Two sentences that nobody tells apart are shown in the head of the first one's link, where both look alike.
+    const link = verdict?.isTold
+      ? linkOf(
+          inside.attentions,
+          inside.tokens.length,
+          verdict.shown.ours.layer,
+          verdict.shown.ours.head,
+          from,
+          verdict.shown.ours.to,
+        )
+      : own;
     const of = (all: Float32Array[][]) => all[link.layer]?.[link.head] ?? new Float32Array();
     const { queries, keys, values, attentions, headDim, hiddenSize, inputs } = inside;
     const parts = { queries: of(queries), keys: of(keys), values: of(values), attention: of(attentions) };
-    return { inside, link, steps: stepsOf(from, headDim, parts), states: inputs.map((all) => rowsOf(all, hiddenSize)) };
-  }, [inside, picked]);
+    return {
+      inside,
+      link,
+      steps: stepsOf(from, headDim, parts),
+      states: inputs.map((all) => rowsOf(all, hiddenSize)),
+      ...(pair &&
+        verdict && { pair, difference: verdict.isTold ? verdict.shown : sameHead(inside, pair, link), isTold: verdict.isTold }),
+      ...(effects && { effects, isLinked: isAbove(link) && isNeeded(link, effects) }),
+    };
+  }, [inside, from, pair, effects]);
   return { told, error };
 }
+
+const sameHead = (inside: Inside, pair: Pair, ours: Link): Difference => ({
+  ours,
+  theirs: linkOf(pair.attentions, inside.tokens.length, ours.layer, ours.head, ours.from, ours.to),
+  share: pair.shares[ours.layer]?.[ours.head] ?? 0,
+});
 
 /** One vector for the sentence, and its cosine to each of the others. */
 export function useMeaning(model: ReadyModel | undefined, options: EmbedOptions, text: string): Meaning | undefined {
   const [meaning, setMeaning] = useState<Meaning>();
   useEffect(() => {
+    if (text.trim() === '') setMeaning(undefined);
     if (!model || text.trim() === '') return;
     let stale = false;
     const run = async () => {
