@@ -9,7 +9,8 @@ import { launch, open, serve, settled } from './smoke/support.mjs';
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 async function story(page) {
-  await page.locator('.story-share').waitFor();
+  await page.locator('.contrast:not(.is-one)').waitFor();
+  await page.getByText('looks more at').first().waitFor();
 }
 
 async function search(page) {
@@ -30,10 +31,10 @@ await vite.build({ configFile: here('vite.config.ts'), logLevel: 'warn', build: 
 const host = await serve(out, { withModel: false });
 const browser = await launch(findChromium());
 for (const [path, panel, drive, options] of [
-  ['../docs/demo-light.png', 'story?step=5', story, { viewport: { width: 1280, height: 860 } }],
+  ['../docs/demo-light.png', 'story', story, { viewport: { width: 1280, height: 860 } }],
   ['../docs/demo-dark.png', 'search', search, { viewport: { width: 1280, height: 990 }, colorScheme: 'dark' }],
   ['../docs/demo-phone.png', 'teach', teach, { viewport: { width: 390, height: 844 } }],
-  ['public/og.png', 'story?step=5', story, { viewport: { width: 1600, height: 840 }, deviceScaleFactor: 0.75 }], // 1200 x 630
+  ['public/og.png', 'story', story, { viewport: { width: 1600, height: 840 }, deviceScaleFactor: 0.75 }], // 1200 x 630
 ]) {
   const { page, said, close } = await open(browser, `${host.url}#${panel}`, { reducedMotion: 'reduce', ...options });
   await page.locator('#model-title', { hasText: /^wattn-default/ }).waitFor();

@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { card, labelsBecome, percent } from './classify.mjs';
 import { linked, saved as pictureSaved } from './pictures.mjs';
-import { accessible, check, expect, kModel, nodeEntry, runs } from './support.mjs';
+import { accessible, check, demoModule, expect, kModel, nodeEntry, runs } from './support.mjs';
+
+const { ofAll } = await demoModule('ui/interval.ts');
 
 const kClasses = {
   up: ['one', 'the boat', 'a river'],
@@ -27,7 +29,7 @@ async function teach(page) {
   expect(
     'the accuracy',
     await card(page, 'teach-title').locator('.validation strong').textContent(),
-    percent(classifier.report.accuracy),
+    ofAll(Math.round(classifier.report.accuracy * classifier.report.examples), classifier.report.examples),
   );
   const cells = await card(page, 'teach-title').locator('.confusion td[class]').allTextContents();
   expect('the confusion', cells.map(Number), classifier.report.confusion.flat());
@@ -82,10 +84,13 @@ async function fineTuned(page) {
   await page.getByRole('button', { name: 'Fine-tune' }).click();
   await page.locator('[data-tuned]').waitFor();
   const count = said.filter(({ label }, i) => label === held[i][1]).length;
-  expect('right answers', await page.locator('[data-tuned]').innerText(), `${count} of ${held.length} right`);
+  expect('right answers', await page.locator('[data-tuned]').innerText(), `${ofAll(count, held.length)} right`);
   await labelsBecome(page, 'tune-title', scores);
+  const shares = await page.locator('.curve svg[aria-label^=Right]').getAttribute('aria-label');
+  if (!shares.includes(`fine-tuned`) || !shares.includes(`${(count / held.length).toFixed(3)} at step ${losses.length};`))
+    throw new Error(`the curve of right answers says '${shares}', and ${count} of ${held.length} are right`);
   const [first, last] = [losses[0], losses.at(-1)].map((loss) => loss.toFixed(3));
-  const curve = await page.locator('.curve svg').getAttribute('aria-label');
+  const curve = await page.locator('.curve svg[aria-label^=Loss]').getAttribute('aria-label');
   expect('the curve', curve, `Loss by step: loss ${first} at step 1, ${last} at step ${losses.length}`);
   const name = 'adapter_model.safetensors';
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name }).click()]);

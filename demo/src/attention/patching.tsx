@@ -15,7 +15,7 @@ interface PatchingProps {
 }
 
 export function PatchingCard({ door, source, text }: PatchingProps) {
-  const [other, setOther] = useKept('attention.other', () => 'The dog sat on the mat because it was tired.');
+  const [other, setOther] = useKept('attention.other', () => 'The dog sat on the mat because it was hungry.');
   const [traced, setTraced] = useState<Traced & { of: string }>();
   const [error, setError] = useState<Error>();
   const [running, setRunning] = useState(false);

@@ -2,30 +2,52 @@
 import { plural } from '../ui/format.js';
 import { linesOf, type Taught } from './use_classifier.js';
 
+/**
+ * Labels that do not follow the nouns: each thing occurs in all three, so frozen vectors, which know things best, confuse them. The last third of each
+ * is held back, and is about other things in each label.
+ */
 const kExamples = {
-  delivery: [
-    'Where is my parcel?',
-    'The package has not arrived yet.',
-    'How long does shipping take?',
-    'When will my order be delivered?',
-    'The delivery is late.',
-    'Can you ship it to another address?',
+  'to do': [
+    'Please send me the report by Friday.',
+    'Pay the invoice for the lamps today.',
+    'Bring the keys to the office.',
+    'Could you bake a cake for the party?',
+    'Sign the contract and send it back.',
+    'We need you to print the photos.',
+    'Can you buy the tickets for the concert?',
+    'Carry the boxes up to the attic.',
+    'Someone has to wash the car.',
+    'The website needs a new picture, please add one.',
+    'Water the garden while we are away.',
+    'You should book the room for the meeting.',
   ],
-  account: [
-    'I forgot my password.',
-    'How do I change my password?',
-    'I cannot log in to my account.',
-    'Please delete my account.',
-    'My login does not work.',
-    'The site does not know my user name.',
+  promised: [
+    'You will get the signed contract next week.',
+    'I promise to print the photos tonight.',
+    'He said he would buy the tickets for the concert.',
+    'We will carry the boxes up on Sunday.',
+    'I shall wash the car after lunch.',
+    'A new picture will be on the website soon.',
+    'Do not worry, I will water the garden.',
+    'I am about to book the room for the meeting.',
+    'I will send you the report by Friday.',
+    'We are going to pay the invoice for the lamps.',
+    'I am bringing the keys to the office tomorrow.',
+    'My sister wants to bake the cake for the party.',
   ],
-  refund: [
-    'I want my money back.',
-    'The lamp came broken, I want a refund.',
-    'You charged me twice for the same thing.',
-    'When will I get the refund?',
-    'How do I return it and get the money?',
-    'Give me back what I paid.',
+  done: [
+    'The car is clean again.',
+    'There is a new picture on the website.',
+    'We watered the garden this morning.',
+    'The room for the meeting is booked.',
+    'I sent you the report on Friday.',
+    'The invoice for the lamps has been paid.',
+    'She left the keys at the office.',
+    'The cake for the party is in the fridge.',
+    'Both of us signed the contract.',
+    'The photos are printed and in the drawer.',
+    'I bought the tickets for the concert.',
+    'All boxes are in the attic now.',
   ],
 };
 

@@ -3,7 +3,14 @@ import type { Explanation } from 'wattn';
 
 const kMostNamed = 3;
 
-export function Explained({ text, explanation }: { text: string; explanation: Explanation }) {
+interface ExplainedProps {
+  text: string;
+  explanation: Explanation;
+  /** Indices of the words that support the label whichever examples it is taught. */
+  sure: ReadonlySet<number>;
+}
+
+export function Explained({ text, explanation, sure }: ExplainedProps) {
   const { words, label } = explanation;
   const most = Math.max(0.05, ...words.map(({ weight }) => Math.abs(weight)));
   const parts = [];
@@ -24,7 +31,7 @@ export function Explained({ text, explanation }: { text: string; explanation: Ex
     at = end;
   }
   const named = words
-    .filter(({ weight }) => weight > 0)
+    .filter(({ weight }, i) => weight > 0 && sure.has(i))
     .sort((a, b) => b.weight - a.weight)
     .slice(0, kMostNamed)
     .map(({ word, weight }) => `“${word}” +${weight.toFixed(2)}`);
@@ -36,8 +43,8 @@ export function Explained({ text, explanation }: { text: string; explanation: Ex
       </p>
       <p class="hint">
         {named.length > 0
-          ? `Words that support ${label}: ${named.join(', ')} (what the score loses without the word).`
-          : `No single word supports ${label}.`}
+          ? `Words that support ${label}: ${named.join(', ')} (what the score loses without the word, also where other examples are drawn).`
+          : `No single word surely supports ${label}: which one does depends on the examples.`}
       </p>
     </div>
   );

@@ -6,6 +6,7 @@ import type { ReadyModel } from '../model/use_model.js';
 import { CodeOf } from '../ui/copy.js';
 import { Curve } from '../ui/curve.js';
 import { formatCount, formatTime, plural } from '../ui/format.js';
+import { ofAll } from '../ui/interval.js';
 import { Problem } from '../ui/lazy.js';
 import { Pictures } from '../ui/pictures.js';
 import { fineTuneCode } from './teach_code.js';
@@ -21,7 +22,7 @@ interface FineTuneProps {
 
 export function FineTuneCard({ model, options, classes, text }: FineTuneProps) {
   const { tuning, start, stop } = useFineTuning(model, options);
-  const { running, losses, steps, secondsLeft, weights, done, error } = tuning;
+  const { running, losses, shares, frozenShare, steps, secondsLeft, weights, done, error } = tuning;
   const { rows, held } = split(classes);
   return (
     <article class="panel" aria-labelledby="tune-title">
@@ -52,6 +53,23 @@ export function FineTuneCard({ model, options, classes, text }: FineTuneProps) {
             </p>
           </div>
           {error && <Problem error={error} />}
+          {frozenShare !== undefined && shares.length > 0 && (
+            <Curve
+              label="Right, of those held back"
+              series={[
+                { name: 'fine-tuned', points: shares },
+                {
+                  name: 'frozen',
+                  points: [
+                    [0, frozenShare],
+                    [steps, frozenShare],
+                  ],
+                },
+              ]}
+              steps={steps}
+              top={1}
+            />
+          )}
           {losses.length > 0 && (
             <div data-picture>
               <Curve
@@ -85,20 +103,32 @@ function Result({ done: { compared, answer, files } }: { done: NonNullable<Tunin
           <tbody>
             <tr>
               <th scope="row">Classifier on frozen vectors</th>
-              <td>
-                {compared.frozen} of {compared.held} right
-              </td>
+              <td>{ofAll(compared.frozen, compared.held)} right</td>
             </tr>
             <tr>
               <th scope="row">Fine-tuned</th>
               <td data-tuned>
-                <strong>
-                  {compared.tuned} of {compared.held} right
-                </strong>
+                <strong>{ofAll(compared.tuned, compared.held)} right</strong>
               </td>
             </tr>
           </tbody>
         </table>
+      )}
+      {compared && <p class="hint">In brackets, the exact 95 % interval (Clopper and Pearson): so few examples leave much open.</p>}
+      {compared && compared.changed.length > 0 && (
+        <>
+          <h3>Examples that changed sides</h3>
+          <ul class="changed">
+            {compared.changed.map(({ text, label, before, after }) => (
+              <li key={text} class={after === label ? 'is-right' : 'is-wrong'}>
+                {text}{' '}
+                <small>
+                  {before} → <b>{after}</b> ({after === label ? 'right now' : before === label ? 'wrong now' : `it is ${label}`})
+                </small>
+              </li>
+            ))}
+          </ul>
+        </>
       )}
       <h3>The text above, by the fine-tuned model</h3>
       <Labels scores={answer} />

@@ -8,22 +8,33 @@ import { asJson, useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
 import { areClasses, Classes, exampleClasses } from './classes.js';
 import { Explained } from './explained.js';
-import { Labels, percent } from '../classify/labels.js';
+import { Labels } from '../classify/labels.js';
 import { useAnswer } from '../classify/use_task.js';
 import { CodeOf } from '../ui/copy.js';
 import { FineTuneCard } from './fine_tune.js';
+import { sureWords } from './sure_words.js';
+import { ofAll } from '../ui/interval.js';
 import { teachCode } from './teach_code.js';
 import { useClassifier, type ClassifierState } from './use_classifier.js';
 
 export function TeachPanel({ model, options }: PanelProps) {
   const [classes, setClasses] = useKept('teach.classes', exampleClasses, asJson(areClasses));
-  const [text, setText] = useKept('teach.text', () => 'When will the box with my shoes get here?');
+  const [text, setText] = useKept('teach.text', () => 'I will take the bins out tonight.');
   const taught = useClassifier(model.embed, classes, options);
   const { classifier } = taught;
   const isEmpty = text.trim() === '';
   const answer = useAnswer(
     classifier && !isEmpty
-      ? async () => ({ scores: await classifier(text, { top_k: null }), explanation: await classifier.explain(text) })
+      ? async () => {
+          const explanation = await classifier.explain(text);
+          return {
+            scores: await classifier(text, { top_k: null }),
+            explanation,
+            sure: taught.examples
+              ? await sureWords(model.embed, text, explanation, { examples: taught.examples, strength: classifier.C }, options)
+              : new Set(explanation.words.keys()),
+          };
+        }
       : undefined,
     [classifier, text],
   );
@@ -42,7 +53,7 @@ export function TeachPanel({ model, options }: PanelProps) {
             {classifier && !isEmpty && answer.value && (
               <>
                 <Labels scores={answer.value.scores} />
-                <Explained text={text} explanation={answer.value.explanation} />
+                <Explained text={text} explanation={answer.value.explanation} sure={answer.value.sure} />
               </>
             )}
             <Files classifier={classifier} onLoad={(files) => void taught.load(files)} />
@@ -69,10 +80,12 @@ function Validation({ taught }: { taught: ClassifierState }) {
       {report && (
         <>
           <p>
-            <strong>{percent(report.accuracy)}</strong> correct on unseen examples
+            <strong>{ofAll(Math.round(report.accuracy * report.examples), report.examples)}</strong> right, each while it was held
+            back
           </p>
           <p class="hint">
-            Cross-validated in {report.folds} folds over {plural(report.examples, 'example')}; macro F1 {report.macro_f1.toFixed(2)}
+            Cross-validated in {report.folds} folds, with the exact 95 % interval (Clopper and Pearson); macro F1{' '}
+            {report.macro_f1.toFixed(2)}
             {ms !== undefined && `; trained in ${formatTime(ms)}`}.
           </p>
           <Confusion classifier={classifier} />

@@ -1,6 +1,7 @@
 // A classifier that follows its examples: fitted anew shortly after each change, with cross-validation; or loaded from files.
 import { Classifier, Tensor, type EmbedOptions, type FeatureExtractionPipeline, type TextClassifier } from 'wattn';
 import { useEffect, useState } from 'preact/hooks';
+import type { Example } from './sure_words.js';
 import { useEmbeddings } from '../compare/use_embeddings.js';
 
 export interface Taught {
@@ -11,6 +12,8 @@ export interface Taught {
 
 export interface ClassifierState {
   classifier?: TextClassifier;
+  /** What it was fitted to; none where it came from files. */
+  examples?: readonly Example[];
   /** Of the last fitting. */
   ms?: number;
   /** What is missing before anything can be learned. */
@@ -56,7 +59,12 @@ async function fit(
     examples.map(({ label }) => label),
     { validation: folds, embed_options: options, class_weight: 'balanced' },
   );
-  return { classifier, ms: performance.now() - start, isLoaded: false };
+  return {
+    classifier,
+    examples: examples.map(({ label }, i) => ({ label, vector: rows[i] as Float32Array })),
+    ms: performance.now() - start,
+    isLoaded: false,
+  };
 }
 
 export function useClassifier(embed: FeatureExtractionPipeline, classes: readonly Taught[], options: EmbedOptions) {
