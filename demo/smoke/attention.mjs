@@ -135,7 +135,9 @@ async function links(page) {
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save as SVG' }).click()]);
   const svg = readFileSync(await download.path(), 'utf8');
   const most = row.indexOf(Math.max(...row));
-  const title = `“${tokens[from]}” looks at “${tokens[most]}” with ${percent(row[most])} % of its attention`;
+  const column = tokens.map((_, i) => out.attentions[layer].data[(head * seq + i) * seq + most]);
+  const average = column.filter((_, i) => i !== from).reduce((sum, weight) => sum + weight, 0) / (seq - 1);
+  const title = `“${tokens[from]}” looks at “${tokens[most]}” with ${percent(row[most])} % of its attention; other tokens give it ${percent(average)} %`;
   if (!svg.includes(`<title>${title}</title>`)) throw new Error(`the picture says ${/<title>.*<\/title>/.exec(svg)}`);
   expect(
     'its weights',

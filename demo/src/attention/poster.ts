@@ -33,7 +33,7 @@ export function poster(inside: Inside, link: Link): string {
     return `<text x="${middle(i)}" y="${base + 28}" text-anchor="middle" font-weight="${i === link.from || i === link.to ? 700 : 400}">${escaped(token)}</text>${share}`;
   });
   const [asker, target] = [tokens[link.from] ?? '', tokens[link.to] ?? ''];
-  const title = `“${asker}” looks at “${target}” with ${Math.round(100 * link.weight)} % of its attention`;
+  const title = `“${asker}” looks at “${target}” with ${Math.round(100 * link.weight)} % of its attention; other tokens give it ${Math.round(100 * link.average)} %`;
   const note = `layer ${link.layer + 1}, head ${link.head + 1} · computed in the browser with wattn`;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${Math.ceil(width)}" height="${Math.ceil(base + 90)}" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="${kSize}" fill="#1d1b2e"><title>${escaped(title)}</title><rect width="100%" height="100%" fill="#ffffff"/><text x="40" y="44" font-family="system-ui, sans-serif" font-weight="700">${escaped(title)}</text><text x="40" y="${base + 78}" font-family="system-ui, sans-serif" font-size="12" fill="#5b5b72">${note}</text>${arcs.join('')}${words.join('')}</svg>`;
 }

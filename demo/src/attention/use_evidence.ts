@@ -20,19 +20,21 @@ export function useEffects(door: Door | undefined, inside: Inside | undefined, t
 
 /** pair: null where the sentences cannot be compared; undefined before that is known. */
 export function usePair(door: Door | undefined, inside: Inside | undefined, text: string, other: string, from: number | undefined) {
-  const [found, setFound] = useState<{ key: unknown; pair: Pair | null }>();
+  const [found, setFound] = useState<{ of: Inside; key: string; pair: Pair | null }>();
   const key = `${from}\n${other}`;
   useEffect(() => {
     if (!door || !inside || from === undefined || other.trim() === '') return;
     let stale = false;
     door
       .compare(text, other, from)
-      .then((pair) => !stale && setFound({ key: inside, pair: pair && isSameBut(inside.tokens, pair.tokens, from) ? pair : null }))
-      .catch(() => !stale && setFound({ key: inside, pair: null }));
+      .then(
+        (pair) => !stale && setFound({ of: inside, key, pair: pair && isSameBut(inside.tokens, pair.tokens, from) ? pair : null }),
+      )
+      .catch(() => !stale && setFound({ of: inside, key, pair: null }));
     return () => void (stale = true);
   }, [door, inside, key]);
   if (other.trim() === '') return null;
-  return found && found.key === inside ? found.pair : undefined;
+  return found && found.of === inside && found.key === key ? found.pair : undefined;
 }
 
 const kMostChanged = 1 / 3; // of the tokens: more is another sentence

@@ -211,6 +211,10 @@ function pairLines(target: string, pair: Pair, { ours, theirs, share }: Differen
   return [
     ['First sentence', `${percent(ours.weight)} to “${target}”; other tokens give it ${percent(ours.average)}`],
     ['Second sentence', `${percent(theirs.weight)} to “${target}”; other tokens give it ${percent(theirs.average)}`],
+    [
+      'Difference',
+      `${Math.round(100 * Math.abs(changeOf({ ours, theirs, share })))} points above the average; needed: ${Math.round(100 * kContrast)}`,
+    ],
     ['The word that looks', `its two vectors have a cosine of ${formatScore(pair.near)}`],
     ['Patching', `this head moves it ${written(100 * share, 1)} % of the way; needed: ${written(100 * leastShare(pair), 1)} %`],
   ];

@@ -89,7 +89,14 @@ export function StoryPanel({ model, options, load, shown }: StoryProps) {
         />
         {model && !isEmpty && foreign && <Foreign model={model} load={load} />}
         {scene < 0 ? (
-          <Overview told={told} isEmpty={isEmpty} onPick={pick} onNext={() => choose(0)} {...(error && { error })} />
+          <Overview
+            told={told}
+            isEmpty={isEmpty}
+            isForeign={foreign === true}
+            onPick={pick}
+            onNext={() => choose(0)}
+            {...(error && { error })}
+          />
         ) : (
           <>
             <StepList scene={scene} onChoose={choose} />
@@ -121,7 +128,7 @@ export function StoryPanel({ model, options, load, shown }: StoryProps) {
           <OpenedNumber opened={opened} told={told} meaning={meaning} text={text} onClose={() => setOpened(undefined)} />
         )}
         {scene < 0 && (
-          <div class="story-pairs" role="group" aria-label="What it is compared with">
+          <div class="story-pairs">
             <label for="story-other">Compared with</label>
             <input
               id="story-other"
@@ -155,17 +162,27 @@ export function StoryPanel({ model, options, load, shown }: StoryProps) {
 interface OverviewProps {
   told: Told | undefined;
   isEmpty: boolean;
+  /** Whether nothing should be claimed, because the model does not read this text. */
+  isForeign: boolean;
   error?: Error;
   onPick: (token: number) => void;
   onNext: () => void;
 }
 
 /** The first screen: what it says, the picture, and one button. */
-function Overview({ told, isEmpty, error, onPick, onNext }: OverviewProps) {
+function Overview({ told, isEmpty, isForeign: isOther, error, onPick, onNext }: OverviewProps) {
   return (
     <div class="story-overview">
       <p class="story-verdict" role="status">
-        {isEmpty ? 'Write a sentence.' : told ? <Verdict told={told} /> : 'Loading the model…'}
+        {isEmpty ? (
+          'Write a sentence.'
+        ) : isOther ? (
+          'So nothing is claimed here.'
+        ) : told ? (
+          <Verdict told={told} />
+        ) : (
+          'Loading the model…'
+        )}
       </p>
       {error && !isEmpty && <Problem error={error} />}
       <div class="story-picture">{told && <Contrast told={told} onPick={onPick} />}</div>

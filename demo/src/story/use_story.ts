@@ -3,7 +3,7 @@ import type { EmbedOptions } from 'wattn';
 import { cos_sim } from 'wattn';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { stepsOf, type HeadSteps } from '../attention/head_steps.js';
-import { isAbove, isNeeded, linkOf, verdictOf, type Difference, type Link, type Pair } from '../attention/evidence.js';
+import { isAbove, isNeeded, verdictOf, type Difference, type Link, type Pair } from '../attention/evidence.js';
 import { firstToken, linkToTell } from '../attention/kinds.js';
 import { useEffects, usePair } from '../attention/use_evidence.js';
 import { useInside, type Inside } from '../attention/use_inside.js';
@@ -47,17 +47,8 @@ export function useTold(model: ReadyModel | undefined, text: string, other: stri
     if (!inside || from === undefined || pair === undefined) return;
     const verdict = pair ? verdictOf(inside, pair, from) : undefined;
     const own = linkToTell(inside, from) ?? { layer: 0, head: 0, from, to: from, weight: 0, average: 0, spread: 0 };
-    // Two sentences that nobody tells apart are shown in the head of the first one's link, where both look alike.
-    const link = verdict?.isTold
-      ? linkOf(
-          inside.attentions,
-          inside.tokens.length,
-          verdict.shown.ours.layer,
-          verdict.shown.ours.head,
-          from,
-          verdict.shown.ours.to,
-        )
-      : own;
+    // Of two sentences, the head with the largest difference, whether it tells or not.
+    const link = verdict?.shown.ours ?? own;
     const of = (all: Float32Array[][]) => all[link.layer]?.[link.head] ?? new Float32Array();
     const { queries, keys, values, attentions, headDim, hiddenSize, inputs } = inside;
     const parts = { queries: of(queries), keys: of(keys), values: of(values), attention: of(attentions) };
@@ -66,19 +57,12 @@ export function useTold(model: ReadyModel | undefined, text: string, other: stri
       link,
       steps: stepsOf(from, headDim, parts),
       states: inputs.map((all) => rowsOf(all, hiddenSize)),
-      ...(pair &&
-        verdict && { pair, difference: verdict.isTold ? verdict.shown : sameHead(inside, pair, link), isTold: verdict.isTold }),
+      ...(pair && verdict && { pair, difference: verdict.shown, isTold: verdict.isTold }),
       ...(effects && { effects, isLinked: isAbove(link) && isNeeded(link, effects) }),
     };
   }, [inside, from, pair, effects]);
   return { told, error };
 }
-
-const sameHead = (inside: Inside, pair: Pair, ours: Link): Difference => ({
-  ours,
-  theirs: linkOf(pair.attentions, inside.tokens.length, ours.layer, ours.head, ours.from, ours.to),
-  share: pair.shares[ours.layer]?.[ours.head] ?? 0,
-});
 
 /** One vector for the sentence, and its cosine to each of the others. */
 export function useMeaning(model: ReadyModel | undefined, options: EmbedOptions, text: string): Meaning | undefined {
