@@ -1,6 +1,6 @@
 // How much each token adds to an answer.
 import { InputError } from '../../core/errors.js';
-import { readOptions } from '../../core/options.js';
+import { ownCopy, readOptions } from '../../core/options.js';
 import { Tensor } from '../../core/tensor.js';
 import type { ForwardOptions, ModelInputs } from '../../engine/types.js';
 import type { Model } from '../../tasks/embed_types.js';
@@ -122,7 +122,7 @@ export async function attribute(model: Model, inputs: ModelInputs, options?: Att
     value,
   });
   if (method === 'leave_one_out') {
-    const read = (own.metric as Partial<LogitMetric> | undefined)?.position;
+    const read = (ownCopy(own.metric) as Partial<LogitMetric> | undefined)?.position;
     const tokens = Array.from({ length: text.seq }, (_, i) => i).filter((i) => text.mask[i] === 1 && i !== read);
     const changes = tokens.map((token) => ({ mask: text.mask.map((kept, i) => (i === token ? 0 : kept)) }));
     const found = await measureAll(model, text, { changes, width, perRow }, metric, forward);

@@ -145,8 +145,8 @@ export function toMetric(where: string, metric: Metric | undefined | null): Metr
   if (metric === undefined || metric === null || typeof metric === 'function') return metric ?? undefined;
   const own = ownCopy(metric) as Partial<LogitMetric & CosineMetric>;
   if (typeof own === 'object' && own.cosine !== undefined) {
-    readOptions(`${where}: metric`, own, { cosine: 'any' });
-    const vector = Float64Array.from(own.cosine as ArrayLike<number>);
+    const { cosine: given } = readOptions(`${where}: metric`, own, { cosine: 'any' });
+    const vector = Float64Array.from(given as ArrayLike<number>);
     return (output, row) => {
       const mean = meanVector(output, row);
       if (mean.length === vector.length) return cosine(mean, vector);
@@ -154,8 +154,8 @@ export function toMetric(where: string, metric: Metric | undefined | null): Metr
     };
   }
   if (typeof own === 'object' && own.logit !== undefined) {
-    readOptions(`${where}: metric`, own, { logit: 'index', against: 'index', position: 'number' });
-    return logitOf(where, own as LogitMetric);
+    const given = readOptions(`${where}: metric`, own, { logit: 'index', against: 'index', position: 'number' });
+    return logitOf(where, given as LogitMetric);
   }
   throw new InputError(`${where}: option 'metric': expected { logit }, { cosine } or a function, found ${describe(metric)}`);
 }
