@@ -166,26 +166,27 @@ void set_arrays() {
 extern "C" {
 
 // flags: EncodeFlags, with EncodedArrays. The room has the UTF-8 of the texts and of
-// their pairs, and their lengths. Answer: the arrays of FlatEncodings over all encodings, each text's followed by its overflow
+// their pairs, and how many bytes each has. Answer: the arrays of FlatEncodings over all encodings, each text's followed by its overflow
 // windows; with return_tokens, tokens too.
 EMSCRIPTEN_KEEPALIVE const FlatAnswer* text_encode(const Tokenizer* tokenizer, std::size_t bytes, std::int32_t num_texts,
                                                    std::int32_t num_pairs, std::uint32_t flags, std::int32_t max_length,
                                                    std::int32_t overlap) {
-  const EncodeOptions options = to_encode_options(flags, max_length, overlap);
+  EncodeOptions options = to_encode_options(flags, max_length, overlap);
   begin_answer(flags / EncodeFlags::arrays);
-  const std::u16string units = to_utf16({reinterpret_cast<const char*>(room), bytes});
+  options.ids_only = (said->flat.wanted & EncodedArrays::all & ~EncodedArrays::per_encoding) == 0;
   const std::int32_t* lengths = room + (bytes + 3) / 4;
-  const char16_t* first = units.data();
-  const char16_t* second = std::accumulate(lengths, lengths + num_texts, first);
-  const auto take = [&](const char16_t*& at, std::int32_t i) {
-    const std::u16string_view whole(at, static_cast<std::size_t>(lengths[i]));
+  const char* first = reinterpret_cast<const char*>(room);
+  const char* second = std::accumulate(lengths, lengths + num_texts, first);
+  const auto take = [&](const char*& at, std::int32_t i) {
+    const std::string_view whole(at, static_cast<std::size_t>(lengths[i]));
     at += lengths[i];
     return whole;
   };
   for (std::int32_t i = 0; i < num_texts; ++i) {
-    const std::u16string_view one = take(first, i);
-    const auto encoding =
-        i < num_pairs ? tokenizer->encode_pair(one, take(second, num_texts + i), options) : tokenizer->encode(one, options);
+    const std::string_view one = take(first, i);
+    const auto encoding = i < num_pairs
+                              ? tokenizer->encode_pair(to_utf16(one), to_utf16(take(second, num_texts + i)), options)
+                              : tokenizer->encode_utf8(one, options);
     if (!encoding.ok()) return end_answer(&encoding.error());
     const auto add = [&](const Encoding& window) {
       said->flat.add(window, i);

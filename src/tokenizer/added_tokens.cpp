@@ -132,8 +132,8 @@ SpacesAround spaces_of(const AddedToken& token, std::size_t begin, std::size_t e
 
 // As in the reference, the search continues where the match ended, even if the match was rejected or took more whitespace. Ranges
 // can therefore overlap when a token begins with whitespace.
-std::vector<AddedTokens::Found> AddedTokens::find(std::u32string_view text, const TokenTrie& trie, bool leave_special) const {
-  std::vector<Found> found;
+std::vector<AddedTokens::Part> AddedTokens::find(std::u32string_view text, const TokenTrie& trie, bool leave_special) const {
+  std::vector<Part> found;
   std::size_t done = 0;          // the text before this is in found
   std::size_t spaces_until = 0;  // where the whitespace that rstrip last scanned ends, so that none is scanned twice
   for (std::size_t position = 0; !trie.empty() && position < text.size();) {
@@ -166,12 +166,28 @@ std::vector<AddedTokens::Found> AddedTokens::find(std::u32string_view text, cons
   return found;
 }
 
+std::vector<AddedTokens::Part> AddedTokens::divide(std::u32string_view text, bool leave_special) const {
+  std::vector<Part> out;
+  for (const Part& raw : find(text, raw_trie_, leave_special)) {
+    if (raw.token) {
+      out.push_back(raw);
+      continue;
+    }
+    for (Part part : find(text.substr(raw.begin, raw.end - raw.begin), normalized_trie_, leave_special)) {
+      part.begin += raw.begin;
+      part.end += raw.begin;
+      out.push_back(part);
+    }
+  }
+  return out;
+}
+
 PreTokenizedText AddedTokens::extract(NormalizedText raw, const Normalizer* normalizer, bool leave_special) const {
   PreTokenizedText out;
   // In the most common case, no token in the raw text, the whole text is normalized in place.
-  const std::vector<Found> pieces = find(raw.chars, raw_trie_, leave_special);
+  const std::vector<Part> pieces = find(raw.chars, raw_trie_, leave_special);
   const auto add_normalized = [&](std::size_t begin) {
-    for (const Found& part : find(std::u32string_view(out.text.chars).substr(begin), normalized_trie_, leave_special)) {
+    for (const Part& part : find(std::u32string_view(out.text.chars).substr(begin), normalized_trie_, leave_special)) {
       out.splits.push_back({static_cast<std::uint32_t>(begin + part.begin), static_cast<std::uint32_t>(begin + part.end),
                             part.token ? part.token->id : Split::kNoToken});
       if (part.token) out.token_spaces.push_back(part.spaces);
@@ -185,7 +201,7 @@ PreTokenizedText AddedTokens::extract(NormalizedText raw, const Normalizer* norm
   }
   out.text = raw.next();
   NormalizedText piece = raw.next();
-  for (const Found& part : pieces) {
+  for (const Part& part : pieces) {
     const std::size_t begin = out.text.size();
     if (part.token) {  // stored as one character, because ranges can overlap and only its span is still needed
       out.text.push(raw.chars[part.begin], raw.span_of(part.begin, part.end));

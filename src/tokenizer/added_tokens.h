@@ -44,6 +44,16 @@ class AddedTokens {
   // leave_special: treat the strings of special tokens as ordinary text.
   PreTokenizedText extract(NormalizedText raw, const Normalizer* normalizer, bool leave_special) const;
 
+  struct Part {
+    std::size_t begin;
+    std::size_t end;
+    const AddedToken* token;   // null: text between tokens
+    SpacesAround spaces = {};  // of the token's range
+  };
+  // The parts of a text that no normalizer changes, as extract() finds them.
+  std::vector<Part> divide(std::u32string_view text, bool leave_special) const;
+
+  const TokenTrie& normalized_trie() const { return normalized_trie_; }
   const TokenTrie& raw_trie() const { return raw_trie_; }
   bool are_all_raw() const { return normalized_trie_.empty(); }  // none is searched for in normalized text
 
@@ -53,16 +63,9 @@ class AddedTokens {
   std::int32_t num_ids() const { return by_id_.empty() ? 0 : by_id_.back().first + 1; }  // 1 + the largest id
 
  private:
-  struct Found {
-    std::size_t begin;
-    std::size_t end;
-    const AddedToken* token;   // null: text between tokens
-    SpacesAround spaces = {};  // of the token's range
-  };
-
   Result<void> add(AddedToken token, const TokenModel& model, const Normalizer* normalizer);
   void build_indices();
-  std::vector<Found> find(std::u32string_view text, const TokenTrie& trie, bool leave_special) const;
+  std::vector<Part> find(std::u32string_view text, const TokenTrie& trie, bool leave_special) const;
 
   std::vector<AddedToken> tokens_;                              // in file order, each content once
   std::map<std::string, std::size_t, std::less<>> by_content_;  // index into tokens_

@@ -47,6 +47,16 @@ TokenTrie::TokenTrie(const std::vector<std::pair<std::u32string, std::int32_t>>&
       begins_beyond_ascii_ = true;
     }
   }
+  if (nodes_[0].num_edges == 1 && !begins_beyond_ascii_) only_begin_ = static_cast<char>(edges_[0].c);
+}
+
+std::size_t TokenTrie::find_begin(std::string_view utf8, std::size_t at) const {
+  if (!only_begin_.empty()) return std::min(utf8.find(only_begin_[0], at), utf8.size());
+  for (; at < utf8.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(utf8[at]);
+    if (may_begin(byte) && (byte & 0xC0) != 0x80) break;
+  }
+  return at;
 }
 
 const TokenTrie::Node* TokenTrie::child(const Node& node, char32_t c) const {
@@ -67,12 +77,15 @@ TokenTrie::Match TokenTrie::longest_at(std::u32string_view text, std::size_t pos
   return match;
 }
 
-bool TokenTrie::any_at(std::u16string_view text, std::size_t position) const {
+template <class Text>
+bool TokenTrie::any_from(Text text, std::size_t position) const {
   for (const Node* node = nodes_.data(); node && position < text.size();) {
     node = child(*node, next_code_point(text, position));
     if (node && node->value != kNone) return true;
   }
   return false;
 }
+template bool TokenTrie::any_from(std::u16string_view, std::size_t) const;
+template bool TokenTrie::any_from(std::string_view, std::size_t) const;
 
 }  // namespace wattn

@@ -28,7 +28,10 @@ class TokenTrie {
   // The longest string that begins at text[position].
   Match longest_at(std::u32string_view text, std::size_t position) const;
   // Whether any string begins at text[position].
-  bool any_at(std::u16string_view text, std::size_t position) const;
+  bool any_at(std::u16string_view text, std::size_t position) const { return any_from(text, position); }
+  bool any_at(std::string_view utf8, std::size_t position) const { return any_from(utf8, position); }
+  // The first place from `at` on of a character that a string may begin with.
+  std::size_t find_begin(std::string_view utf8, std::size_t at) const;
   // Whether any string begins with this character: a quick check that rules out most of a text.
   bool may_begin(char32_t c) const { return c < 128 ? begins_ascii_[c] : begins_beyond_ascii_; }
 
@@ -42,12 +45,15 @@ class TokenTrie {
     char32_t c;
     std::uint32_t node;
   };
+  template <class Text>
+  bool any_from(Text text, std::size_t position) const;
   const Node* child(const Node& node, char32_t c) const;  // nullptr: none
 
   std::vector<Node> nodes_;  // [0] is the root
   std::vector<Edge> edges_;  // contiguous for each node, sorted by c
   std::array<bool, 128> begins_ascii_{};
   bool begins_beyond_ascii_ = false;
+  std::string only_begin_;  // the character that all strings begin with, if it is one of ASCII
 };
 
 }  // namespace wattn

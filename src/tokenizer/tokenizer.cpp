@@ -6,6 +6,7 @@
 #include "core/utf.h"
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/ascii_words.h"
+#include "tokenizer/byte_words.h"
 #include "tokenizer/component.h"
 #include "tokenizer/decoders/clean_up.h"
 #include "tokenizer/decoders/decoder.h"
@@ -19,11 +20,13 @@
 namespace wattn {
 namespace {
 
+constexpr std::size_t kLongestText = INT32_MAX;  // offsets are 32 bits wide
 constexpr double kNoLimit = 1e9;  // Python writes 10^30 for "no limit"
 
-void add_special_tokens(const TemplatePiece& piece, Encoding& out) {
+void add_special_tokens(const TemplatePiece& piece, bool ids_only, Encoding& out) {
   for (const std::int32_t id : piece.ids) {
     out.ids.push_back(id);
+    if (ids_only) continue;
     out.type_ids.push_back(piece.type_id);
     out.offsets.push_back({});
     out.special_tokens_mask.push_back(1);
@@ -44,10 +47,12 @@ struct TextOfTokens {
 };
 
 void add_text(const TemplatePiece& piece, const TextOfTokens& of, TokenWindow window, const std::vector<OffsetTrim>& trims,
-              Encoding& out) {
+              bool ids_only, Encoding& out) {
   const TextTokens& text = of.tokens;
   const std::size_t begin = out.offsets.size();
   append(out.ids, text.ids, window);
+  if (!text.texts.empty()) append(out.tokens, text.texts, window);
+  if (ids_only) return;
   append(out.offsets, text.offsets, window);
   for (const OffsetTrim& trim : trims) {
     for (std::size_t i = window.begin; i < window.end; ++i) {
@@ -55,7 +60,6 @@ void add_text(const TemplatePiece& piece, const TextOfTokens& of, TokenWindow wi
     }
   }
   append(out.word_ids, text.word_ids, window);
-  if (!text.texts.empty()) append(out.tokens, text.texts, window);
   out.type_ids.resize(out.ids.size(), piece.type_id);
   out.special_tokens_mask.resize(out.ids.size(), 0);
   out.sequence_ids.resize(out.ids.size(), piece.kind == TemplatePiece::kFirst ? 0 : 1);
@@ -87,18 +91,30 @@ struct Tokenizer::Parts {
   TokenizerOrigin origin;
   bool is_bpe = false;
 
-  std::unique_ptr<AsciiWords> ascii_words;  // null: these stages have no fast path
+  // Fast paths; null: these stages have none.
+  std::unique_ptr<AsciiWords> ascii_words;
+  std::unique_ptr<ByteWords> byte_words;
 
   void find_fast_path() {
+    byte_words = ByteWords::make(normalizer.get(), pre_tokenizer.get(), added_tokens, *model);
     ascii_words.reset();
     if (!post_processor.trims.empty()) return;
     ascii_words = AsciiWords::make(normalizer.get(), pre_tokenizer.get(), added_tokens, *model);
+  }
+  // false: the text needs the stages.
+  bool tokenize_bytes(std::string_view utf8, const EncodeOptions& options, TextTokens& out) const {
+    if (!byte_words || options.return_tokens) return false;
+    using Wanted = ByteWords::Wanted;
+    const Wanted wanted = options.ids_only ? Wanted::kIds : post_processor.trims.empty() ? Wanted::kSpans : Wanted::kSpaces;
+    return byte_words->tokenize(utf8, options.split_special_tokens, wanted, out);
   }
   Result<TextTokens> tokenize(std::u16string_view text, const EncodeOptions& options) const;
   // Appends the tokens of text, which begins at offset origin of the whole text.
   Result<void> tokenize_by_stages(std::u16string_view text, std::int32_t origin, const EncodeOptions& options,
                                   TextTokens& out) const;
   Result<Encoding> encode(std::u16string_view first, const std::u16string_view* second, const EncodeOptions& options) const;
+  // Truncates, and adds special tokens. No text is read for ids alone; second.tokens may be null.
+  Result<Encoding> finish(TextOfTokens first, const TextOfTokens* second, const EncodeOptions& options) const;
   std::optional<std::string_view> id_to_token(std::int32_t id) const {
     if (const AddedToken* added = added_tokens.by_id(id)) return added->shown;
     return model->id_to_token(id);
@@ -207,6 +223,7 @@ Result<void> Tokenizer::Parts::tokenize_by_stages(std::u16string_view text, std:
 
 Result<TextTokens> Tokenizer::Parts::tokenize(std::u16string_view text, const EncodeOptions& options) const {
   TextTokens out;
+  if (byte_words && tokenize_bytes(to_utf8(text), options, out)) return out;
   out.reserve(text.size() / 4 + 1);  // a token is about four letters
   std::size_t done = 0;
   const bool fast = ascii_words && !options.return_tokens;
@@ -229,7 +246,6 @@ Result<TextTokens> Tokenizer::Parts::tokenize(std::u16string_view text, const En
 
 Result<Encoding> Tokenizer::Parts::encode(std::u16string_view first, const std::u16string_view* second,
                                           const EncodeOptions& options) const {
-  constexpr std::size_t kLongestText = INT32_MAX;  // offsets are 32 bits wide
   if (first.size() > kLongestText || (second && second->size() > kLongestText)) {
     return input_error("text: expected at most 2^31 - 1 UTF-16 units");
   }
@@ -237,8 +253,16 @@ Result<Encoding> Tokenizer::Parts::encode(std::u16string_view first, const std::
   if (!first_result.ok()) return first_result.error();
   const Result<TextTokens> second_result = second ? tokenize(*second, options) : TextTokens{};
   if (!second_result.ok()) return second_result.error();
-  const TextTokens& first_tokens = first_result.value();
-  const TextTokens& second_tokens = second_result.value();
+  const TextOfTokens of_first{first, first_result.value()};
+  if (!second) return finish(of_first, nullptr, options);
+  const TextOfTokens of_second{*second, second_result.value()};
+  return finish(of_first, &of_second, options);
+}
+
+Result<Encoding> Tokenizer::Parts::finish(TextOfTokens first, const TextOfTokens* second, const EncodeOptions& options) const {
+  const TextTokens none;
+  const TextTokens& first_tokens = first.tokens;
+  const TextTokens& second_tokens = second ? second->tokens : none;
   const std::vector<TemplatePiece>& pieces = second ? post_processor.pair : post_processor.single;
   const std::int32_t num_special = options.add_special_tokens ? post_processor.num_special_tokens(second != nullptr) : 0;
   const Result<TruncationPlan> plan =
@@ -256,12 +280,12 @@ Result<Encoding> Tokenizer::Parts::encode(std::u16string_view first, const std::
     out.unknown = num_tokens == 0 ? 0 : num_unknown / static_cast<float>(num_tokens);
     const std::size_t size =
         (of_first.end - of_first.begin) + (of_second.end - of_second.begin) + static_cast<std::size_t>(num_special);
-    out.reserve(size);
+    options.ids_only ? out.ids.reserve(size) : out.reserve(size);
     for (const TemplatePiece& piece : pieces) {
-      if (piece.kind == TemplatePiece::kFirst) add_text(piece, {first, first_tokens}, of_first, trims, out);
-      if (piece.kind == TemplatePiece::kSecond) add_text(piece, {*second, second_tokens}, of_second, trims, out);
+      if (piece.kind == TemplatePiece::kFirst) add_text(piece, first, of_first, trims, options.ids_only, out);
+      if (piece.kind == TemplatePiece::kSecond) add_text(piece, *second, of_second, trims, options.ids_only, out);
       if (piece.kind != TemplatePiece::kSpecial || !options.add_special_tokens) continue;
-      add_special_tokens(piece, out);
+      add_special_tokens(piece, options.ids_only, out);
       for (std::size_t i = 0; options.return_tokens && i < piece.ids.size(); ++i) {
         const AddedToken* added = added_tokens.by_id(piece.ids[i]);  // its content, whatever the normalizer makes of it
         out.tokens.emplace_back(added ? added->content : model->id_to_token(piece.ids[i]).value_or(std::string_view()));
@@ -290,6 +314,14 @@ Result<Encoding> Tokenizer::encode(std::u16string_view text, const EncodeOptions
 
 Result<Encoding> Tokenizer::encode_pair(std::u16string_view first, std::u16string_view second, const EncodeOptions& options) const {
   return parts_->encode(first, &second, options);
+}
+
+Result<Encoding> Tokenizer::encode_utf8(std::string_view text, const EncodeOptions& options) const {
+  TextTokens tokens;
+  if (options.ids_only && text.size() <= kLongestText && parts_->tokenize_bytes(text, options, tokens)) {
+    return parts_->finish({{}, tokens}, nullptr, options);
+  }
+  return parts_->encode(to_utf16(text), nullptr, options);
 }
 
 Result<std::string> Tokenizer::decode(const std::vector<std::int32_t>& ids, bool skip_special_tokens, bool clean_up_spaces) const {

@@ -29,6 +29,7 @@ struct EncodeOptions {
   bool return_overflowing = false;  // fill Encoding::overflowing
   // Fill Encoding::tokens: the strings of the ids, but of added tokens what they cover, and of Unigram's unknown token the text.
   bool return_tokens = false;
+  bool ids_only = false;  // leave the other vectors of tokens empty
 };
 
 // What the files of a repository said of its tokenizer.
@@ -66,6 +67,9 @@ class Tokenizer {
   // A normalizer or pre-tokenizer that lets the text grow beyond 2^26 characters (and twice its length) is an OutOfMemoryError.
   Result<Encoding> encode(std::u16string_view text, const EncodeOptions& options) const;
   Result<Encoding> encode_pair(std::u16string_view first, std::u16string_view second, const EncodeOptions& options) const;
+
+  // The same of valid UTF-8, which is fastest read for ids alone.
+  Result<Encoding> encode_utf8(std::string_view text, const EncodeOptions& options) const;
 
   // Skips unknown ids. clean_up_spaces is transformers' clean_up_tokenization_spaces.
   // An OutOfMemoryError if the text has more than 2^28 bytes, as that of a decoder that replaces little by much.

@@ -53,7 +53,7 @@ export class Room {
     this.reach(this.address + this.size);
   }
 
-  /** Writes texts and their lengths to the room. Returns the bytes of the texts. Engines refuse to encode into shared memory. */
+  /** Writes texts and their lengths in bytes to the room. Returns the bytes of all. Engines refuse to encode into shared memory. */
   writeTexts(texts: readonly string[]): number {
     let most = 4 * texts.length + 4;
     for (const text of texts) most += 3 * text.length;
@@ -61,13 +61,16 @@ export class Room {
     if (!isCopied) this.make(most);
     const to = isCopied ? new Uint8Array(most) : this.page; // unwritten pages cost no memory
     let used = 0;
-    for (const text of texts) used += encoder.encodeInto(text, used === 0 ? to : to.subarray(used)).written;
+    const lengths = new Array<number>(texts.length);
+    for (let i = 0; i < texts.length; ++i) {
+      used += lengths[i] = encoder.encodeInto(texts[i] as string, used === 0 ? to : to.subarray(used)).written;
+    }
     if (isCopied) {
       this.make(used + 4 * texts.length + 4);
       this.bytes.set(to.subarray(0, used), this.address);
     }
     let at = (this.address + used + 3) >>> 2;
-    for (const text of texts) this.words[at++] = text.length;
+    for (const length of lengths) this.words[at++] = length;
     return used;
   }
 

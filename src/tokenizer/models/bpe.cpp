@@ -2,6 +2,7 @@
 // (byte_fallback), the unknown token, or nothing.
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "core/part.h"
 #include "core/utf.h"
 #include "tokenizer/component.h"
+#include "tokenizer/models/byte_bpe.h"
 #include "tokenizer/models/byte_tokens.h"
 #include "tokenizer/models/merges.h"
 #include "tokenizer/models/model.h"
@@ -44,6 +46,11 @@ class Bpe : public VocabularyModel {
     const bool known = compute(word, out);
     if (known) seen_.put(word, out, from);
     return known;
+  }
+  const ByteBpe* byte_bpe() const override {
+    if (!settings_.prefix.empty() || !settings_.suffix.empty()) return nullptr;
+    if (!by_bytes_) by_bytes_ = std::make_unique<ByteBpe>(vocabulary(), merges_, settings_.ignore_merges);
+    return by_bytes_->is_complete() ? by_bytes_.get() : nullptr;
   }
 
  private:
@@ -142,6 +149,7 @@ class Bpe : public VocabularyModel {
   BpeSettings settings_;
   ByteTokens bytes_;
   std::array<std::int32_t, 0x400> ids_;  // [code point] the token of this character alone, or kAbsent
+  mutable std::unique_ptr<ByteBpe> by_bytes_;  // made when first asked for
   mutable WordCache seen_;
   mutable std::vector<BpeSymbol> symbols_;  // scratch
 };

@@ -118,11 +118,14 @@ class LongWord {
 
 }  // namespace
 
-Merges::Merges(std::size_t count) : slots_(std::bit_ceil(2 * count + 2)), mask_(slots_.size() - 1) {}
+Merges::Merges(std::size_t count)
+    : slots_(std::bit_ceil(2 * count + 2)), mask_(slots_.size() - 1), filter_(slots_.size() / 16 + 1) {}
 
 void Merges::add(std::int32_t left, std::int32_t right, Merge merge) {
   const std::uint64_t pair = pair_of(left, right);
-  std::size_t slot = slot_of(pair);
+  const std::uint64_t mixed = mix(pair);
+  filter_[bit_of(mixed) >> 6] |= std::uint64_t{1} << (bit_of(mixed) & 63);
+  std::size_t slot = slot_of(mixed);
   while (slots_[slot].pair != pair && slots_[slot].merge.rank != kNone) slot = (slot + 1) & mask_;
   slots_[slot] = {pair, merge};
 }

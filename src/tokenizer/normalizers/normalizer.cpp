@@ -1,5 +1,6 @@
 #include "tokenizer/normalizers/normalizer.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "tokenizer/component.h"
@@ -12,6 +13,9 @@ class NormalizerSequence : public Normalizer {
   explicit NormalizerSequence(std::vector<std::unique_ptr<Normalizer>> steps) : steps_(std::move(steps)) {}
   void normalize(NormalizedText& text) const override {
     for (std::size_t i = 0; i < steps_.size() && !text.is_too_long; ++i) steps_[i]->normalize(text);
+  }
+  bool keeps(std::string_view text) const override {
+    return std::all_of(steps_.begin(), steps_.end(), [text](const auto& step) { return step->keeps(text); });
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "core/json.h"
 #include "core/result.h"
@@ -21,6 +22,8 @@ class Normalizer {
   // What each ASCII character becomes, if nothing else affects it, so that a text may be cut after any of them and normalized in
   // parts; otherwise nullptr.
   virtual const AsciiMap* ascii_map() const { return nullptr; }
+  // Whether this text in UTF-8, and every part of it, surely stays as it is.
+  virtual bool keeps(std::string_view) const { return false; }
 };
 
 using NormalizerResult = Result<std::unique_ptr<Normalizer>>;

@@ -14,6 +14,7 @@ class NormalFormNormalizer : public Normalizer {
  public:
   explicit NormalFormNormalizer(NormalForm form) : form_(form) {}
   void normalize(NormalizedText& text) const override { apply_normal_form(text, form_); }
+  bool keeps(std::string_view text) const override { return surely_has_normal_form(text, form_); }
 
  private:
   NormalForm form_;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/utf.h"
 #include "tokenizer/heap_sort.h"
 #include "tokenizer/unicode.h"
 
@@ -134,6 +135,18 @@ void apply_normal_form(NormalizedText& text, NormalForm form) {
   }
   rewriter.keep(chars.size() - done);
   rewriter.finish();
+}
+
+bool surely_has_normal_form(std::string_view text, NormalForm form) {
+  const StableChars stable(form);
+  for (std::size_t at = 0; at < text.size();) {
+    if (static_cast<unsigned char>(text[at]) < 0x80) {
+      ++at;
+    } else if (!stable.has(next_code_point(text, at))) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void apply_lowercase(NormalizedText& text) {

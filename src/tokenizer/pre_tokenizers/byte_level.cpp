@@ -2,6 +2,7 @@
 // does the latter.
 #include <optional>
 
+#include "core/utf.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/component.h"
 #include "tokenizer/normalizers/normalizer.h"
@@ -12,7 +13,7 @@
 namespace wattn {
 namespace {
 
-constexpr std::u32string_view kGpt2Pattern = UR"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kGpt2Pattern = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
 class ByteLevel : public PreTokenizer {
  public:
@@ -27,6 +28,12 @@ class ByteLevel : public PreTokenizer {
                        [this](std::u32string_view chars, std::vector<TextMatch>& out) { regex_->find_all(chars, out); });
     }
     write_bytes(text);
+  }
+  bool describe(ByteSplit& split) const override {
+    if (split.writes_bytes || add_prefix_space_ || (regex_ && split.pattern)) return false;
+    split.writes_bytes = true;
+    if (regex_) split.pattern = WordPattern::read(kGpt2Pattern);
+    return split.pattern.has_value();
   }
 
  private:
@@ -56,7 +63,7 @@ PreTokenizerResult read_byte_level(JsonRef json, int) {
   fields.boolean("trim_offsets");  // only affects the post-processor of this name
   const bool use_regex = fields.boolean_or("use_regex", true);
   std::optional<Regex> regex;
-  if (use_regex) regex = Regex::compile(kGpt2Pattern).value();
+  if (use_regex) regex = Regex::compile(to_utf32(kGpt2Pattern)).value();
   return make_component<PreTokenizer, ByteLevel>(fields, add_prefix_space, std::move(regex));
 }
 

@@ -1,5 +1,6 @@
 #include "tokenizer/pre_tokenizers/pre_tokenizer.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "tokenizer/component.h"
@@ -12,6 +13,9 @@ class PreTokenizerSequence : public PreTokenizer {
   explicit PreTokenizerSequence(std::vector<std::unique_ptr<PreTokenizer>> steps) : steps_(std::move(steps)) {}
   void pre_tokenize(PreTokenizedText& text) const override {
     for (std::size_t i = 0; i < steps_.size() && !text.text.is_too_long; ++i) steps_[i]->pre_tokenize(text);
+  }
+  bool describe(ByteSplit& split) const override {
+    return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->describe(split); });
   }
 
  private:

@@ -4,15 +4,24 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "core/json.h"
 #include "core/result.h"
 #include "tokenizer/pre_tokenized_text.h"
+#include "tokenizer/word_pattern.h"
 
 namespace wattn {
 
 enum class CharClass : std::uint8_t { kLetter, kSpace, kPunctuation };  // part of a word; dropped; a word by itself
 using AsciiClasses = std::array<CharClass, 128>;
+
+// What a chain of pre-tokenizers does, if it is a pattern over bytes.
+struct ByteSplit {
+  std::optional<WordPattern> pattern{};
+  bool digits_first = false;
+  bool writes_bytes = false;
+};
 
 class PreTokenizer {
  public:
@@ -21,6 +30,8 @@ class PreTokenizer {
   // The class of each ASCII character, if words are what lies between spaces and punctuation and nothing else matters; otherwise
   // nullptr.
   virtual const AsciiClasses* ascii_classes() const { return nullptr; }
+  // Adds what it does after what is there; false if that cannot be told so.
+  virtual bool describe(ByteSplit&) const { return false; }
 };
 
 using PreTokenizerResult = Result<std::unique_ptr<PreTokenizer>>;

@@ -12,16 +12,22 @@ namespace {
 
 class PatternSplit : public PreTokenizer {
  public:
-  PatternSplit(Pattern pattern, DelimiterBehavior behavior, bool invert)
-      : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert) {}
+  PatternSplit(Pattern pattern, DelimiterBehavior behavior, bool invert, std::optional<WordPattern> words)
+      : pattern_(std::move(pattern)), words_(words), behavior_(behavior), invert_(invert) {}
 
   void pre_tokenize(PreTokenizedText& text) const override {
     split_at_matches(text, behavior_, invert_,
                      [this](std::u32string_view chars, std::vector<TextMatch>& out) { pattern_.find_all(chars, out); });
   }
+  bool describe(ByteSplit& split) const override {
+    if (split.pattern || split.writes_bytes || invert_ || behavior_ != DelimiterBehavior::kIsolated) return false;
+    split.pattern = words_;
+    return words_.has_value();
+  }
 
  private:
   Pattern pattern_;
+  std::optional<WordPattern> words_;  // the pattern, if it is such a one
   DelimiterBehavior behavior_;
   bool invert_;
 };
@@ -42,6 +48,10 @@ class CharClassSplit : public PreTokenizer {
   CharClassSplit(CharFlag delimiter, DelimiterBehavior behavior) : delimiter_(delimiter), behavior_(behavior) {}
   void pre_tokenize(PreTokenizedText& text) const override {
     split_at_chars(text, behavior_, [this](char32_t c) { return has_flag(c, delimiter_); });
+  }
+  bool describe(ByteSplit& split) const override {
+    if (split.pattern || split.writes_bytes || delimiter_ != kCharNumber || behavior_ != DelimiterBehavior::kIsolated) return false;
+    return split.digits_first = true;
   }
 
  private:
@@ -94,7 +104,10 @@ PreTokenizerResult read_split(JsonRef json, int) {
   const DelimiterBehavior behavior = fields.take(read_delimiter_behavior(fields["behavior"]));
   const bool invert = fields.boolean("invert");
   Pattern pattern = fields.take(Pattern::from_json(fields["pattern"]));
-  return make_component<PreTokenizer, PatternSplit>(fields, std::move(pattern), behavior, invert);
+  const JsonRef regex = fields["pattern"]["Regex"];
+  const std::optional<WordPattern> words =
+      regex.is_string() ? WordPattern::read(regex.as_string().value()) : std::optional<WordPattern>();
+  return make_component<PreTokenizer, PatternSplit>(fields, std::move(pattern), behavior, invert, words);
 }
 
 PreTokenizerResult read_char_delimiter_split(JsonRef json, int) {

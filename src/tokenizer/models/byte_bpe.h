@@ -1,0 +1,86 @@
+// BPE over the bytes of a word, for byte-level tokenizers whose vocabulary has every byte: the same tokens as Bpe's, from UTF-8.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "tokenizer/models/byte_cache.h"
+#include "tokenizer/models/merges.h"
+#include "tokenizer/vocabulary.h"
+
+namespace wattn {
+
+// Where merges may join what is before with what is after.
+class Joins {
+ public:
+  // A merge of two tokens' bytes.
+  void add(std::string_view left, std::string_view right);
+  // Between word[at - 1] and word[at]; false is sure.
+  bool may_be(const char* word, std::size_t at, std::size_t size) const {
+    const std::size_t pair = pair_of(word[at - 1], word[at]);
+    if (pairs_[pair >> 6] >> (pair & 63) & 1) return true;
+    if (!begins_char(word[at]) || at < 3 || size - at < 3) return false;
+    const std::size_t bit = bit_of(word + at - 3, word + at);
+    return (chars_[bit >> 6] >> (bit & 63) & 1) != 0;
+  }
+
+ private:
+  static bool begins_char(char c) { return static_cast<unsigned char>(c) >= 0xC2; }
+  static std::size_t pair_of(char left, char right) {
+    return std::size_t{static_cast<unsigned char>(left)} << 8 | static_cast<unsigned char>(right);
+  }
+  static std::size_t bit_of(const char* left, const char* right);
+
+  // Before a character beyond ASCII, a merge of tokens of three bytes or more is told by three bytes on either side, most often two
+  // whole characters; all other merges by one byte.
+  static constexpr int kBits = 19;
+  std::array<std::uint64_t, (1 << 16) / 64> pairs_{};
+  std::vector<std::uint64_t> chars_ = std::vector<std::uint64_t>((1 << kBits) / 64);
+};
+
+class ByteBpe {
+  using ShortWords = ByteCache<2, 13>;  // 512 kB
+  using LongWords = ByteCache<4, 12>;   // 512 kB
+
+ public:
+  static constexpr std::size_t kBytesAhead = LongWords::kBytesRead;  // readable after each word
+  static constexpr std::size_t kRoom = LongWords::kMostIds + 1;      // of what is written, beyond an id for each byte
+
+  // whole_words: a word in the vocabulary becomes that token, whatever the merges are. The others must outlive it.
+  ByteBpe(const Vocabulary& vocabulary, const Merges& merges, bool whole_words);
+
+  bool is_complete() const { return is_complete_; }  // otherwise the vocabulary lacks a byte, and nothing else may be called
+
+  // Writes the ids of a word and returns where they end.
+  std::int32_t* tokenize(const char* word, std::size_t size, std::int32_t* out) const {
+    if (size > ShortWords::kMostBytes) return put_long(word, size, false, out);
+    const std::size_t count = short_words_.get(ShortWords::key_of(word, size, false), out);
+    return count != 0 ? out + count : put_new(word, size, false, out);
+  }
+
+  // Bytes of a token that tokenize() writes.
+  std::uint32_t bytes_of(std::int32_t id) const;
+
+ private:
+  std::int32_t* put_long(const char* word, std::size_t size, bool is_part, std::int32_t* out) const;
+  std::int32_t* put_new(const char* word, std::size_t size, bool is_part, std::int32_t* out) const;
+  std::int32_t* put_parts(const char* word, std::size_t size, std::int32_t* out) const;
+  std::int32_t* merge(const char* word, std::size_t size, std::int32_t* out) const;
+  std::int32_t whole(const char* word, std::size_t size) const;
+  const Vocabulary& vocabulary_;
+  const Merges& merges_;
+  bool whole_words_;
+  bool is_complete_ = true;
+  std::array<std::int32_t, 256> ids_;  // [byte]
+  Joins joins_;
+  std::vector<Merges::Merge> pairs_;  // [byte][byte]
+  mutable ShortWords short_words_;
+  mutable LongWords long_words_;                    // and short ones of many tokens
+  mutable std::vector<BpeSymbol> symbols_;          // scratch
+  mutable std::vector<std::uint32_t> token_bytes_;  // [ids] made when first asked for
+};
+
+}  // namespace wattn

@@ -1,0 +1,71 @@
+// A cache of the tokens of words of a few bytes. Each set has two places, and a new word takes the first: bounded memory, nothing
+// to evict, and no text that makes it slower than no cache at all.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace wattn {
+
+template <std::size_t kWords, int kSetBits>
+class ByteCache {
+ public:
+  static constexpr std::size_t kMostBytes = 8 * kWords - 1, kMostIds = 2 * kWords - 1;
+  static constexpr std::size_t kBytesRead = 8 * kWords;  // of each word, whatever its size is
+
+  // The bytes of a word, its size, and whether it is but a part of one.
+  using Key = std::array<std::uint64_t, kWords>;
+  static Key key_of(const char* word, std::size_t size, bool is_part) {
+    Key key;
+    std::memcpy(key.data(), word, sizeof key);
+    for (std::size_t i = 0; i < kWords; ++i) {
+      if (size < 8 * i + 8) key[i] &= size <= 8 * i ? 0 : ~std::uint64_t{0} >> (64 - 8 * (size - 8 * i));
+    }
+    key[kWords - 1] |= (std::uint64_t{size} | (is_part ? 0x80 : 0)) << 56;
+    return key;
+  }
+
+  // Writes kMostIds values and one more, of which the first ones are the word's ids, and returns their number; 0 if the word is not
+  // there.
+  std::size_t get(const Key& key, std::int32_t* out) const {
+    const Slot* slot = sets_[set_of(key)].data();
+    if (differ(slot->key, key) && differ((++slot)->key, key)) return 0;
+    std::memcpy(out, slot->ids.data(), sizeof slot->ids);
+    return static_cast<std::size_t>(slot->ids[kMostIds]);
+  }
+
+  void put(const Key& key, const std::int32_t* ids, std::size_t count) {
+    Set& set = sets_[set_of(key)];
+    set[1] = set[0];
+    set[0].key = key;
+    for (std::size_t i = 0; i < count; ++i) set[0].ids[i] = ids[i];
+    set[0].ids[kMostIds] = static_cast<std::int32_t>(count);
+  }
+
+ private:
+  struct Slot {
+    Key key{};                                     // all zero: free
+    std::array<std::int32_t, kMostIds + 1> ids{};  // and last, their number
+  };
+
+  struct alignas(64) Set : std::array<Slot, 2> {};  // in as few lines of the processor's cache as can be
+
+  static bool differ(const Key& a, const Key& b) {  // == calls memcmp
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < kWords; ++i) bits |= a[i] ^ b[i];
+    return bits != 0;
+  }
+  static std::size_t set_of(const Key& key) {
+    std::uint64_t hash = 0;
+    for (const std::uint64_t word : key) hash = (std::rotl(hash, 29) ^ word) * 0x9E3779B97F4A7C15;
+    return static_cast<std::size_t>(hash >> (64 - kSetBits));
+  }
+
+  std::vector<Set> sets_ = std::vector<Set>(std::size_t{1} << kSetBits);
+};
+
+}  // namespace wattn

@@ -1,0 +1,102 @@
+// The regular expressions by which byte-level tokenizers divide texts into words (GPT-2's, cl100k's and o200k's, and those of Llama
+// 3, Qwen, Tekken and others, which differ in details), run over UTF-8 without a regular expression. Others are left to Regex.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "tokenizer/unicode.h"
+
+namespace wattn {
+
+// What the patterns distinguish. A letter without case is both kUpper and kLower.
+enum CharKind : std::uint8_t {
+  kKindOther = 0,
+  kKindUpper = 1,  // Lu, Lt
+  kKindLower = 2,  // Ll
+  kKindLetter = kKindUpper | kKindLower,
+  kKindMark = 4,
+  kKindNumber = 8,
+  kKindSpace = 16,
+  kKindNewline = 32,    // \r and \n, which are kKindSpace too
+  kKindNewNumber = 64,  // a number for the pre-tokenizer Digits, whose Unicode is newer than that of \p{N}
+};
+
+inline CharKind char_kind(char32_t c) {
+  // By category: Cn Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No, seven of punctuation, four of symbols, Zs Zl Zp, controls and the like.
+  static constexpr std::array<std::uint8_t, 32> kKinds{0, 1, 2, 1, 3, 3, 4, 4,  4,  8,  8, 8, 0, 0, 0, 0,
+                                                       0, 0, 0, 0, 0, 0, 0, 16, 16, 16, 0, 0, 0, 0, 0, 0};
+  if (c == 0x85) return kKindSpace;
+  const auto category = static_cast<std::size_t>(category_of(c));
+  if (category == 0 && has_flag(c, kCharNumber)) return kKindNewNumber;
+  return static_cast<CharKind>(kKinds[category]);
+}
+
+// [byte] 0 beyond ASCII.
+inline constexpr std::array<std::uint8_t, 256> kAsciiKinds = [] {
+  std::array<std::uint8_t, 256> kinds{};
+  for (char c = 'A'; c <= 'Z'; ++c) kinds[static_cast<std::size_t>(c)] = kKindUpper;
+  for (char c = 'a'; c <= 'z'; ++c) kinds[static_cast<std::size_t>(c)] = kKindLower;
+  for (char c = '0'; c <= '9'; ++c) kinds[static_cast<std::size_t>(c)] = kKindNumber;
+  for (const char c : {' ', '\t', '\v', '\f'}) kinds[static_cast<std::size_t>(c)] = kKindSpace;
+  for (const char c : {'\r', '\n'}) kinds[static_cast<std::size_t>(c)] = kKindSpace | kKindNewline;
+  return kinds;
+}();
+
+struct WordPattern {
+  enum class Letters : std::uint8_t {
+    kSpaced,  // ` ?\p{L}+`
+    kAny,     // any character that is no newline, letter or number, then letters
+    kCased,   // the same, divided where a capital follows a small letter
+  };
+  enum class Short : std::uint8_t { kNone, kBefore, kBeforeAnyCase, kAfterAnyCase };  // 's 't 're 've 'm 'll 'd
+
+  Letters letters = Letters::kSpaced;
+  Short shorts = Short::kNone;
+  bool marks_are_letters = false;      // for kAny
+  std::uint8_t most_digits = 0;        // of a word; 0: any number, after a space
+  bool newlines_after_others = false;  // `[\r\n]*` after punctuation
+  bool slashes_after_others = false;   // `[\r\n/]*`
+  bool divides_newlines = false;       // `\s*[\r\n]+`
+  bool digits_first = false;           // each digit is cut out before the pattern is applied
+
+  // Nothing for one that has other parts.
+  static std::optional<WordPattern> read(std::string_view regex);
+
+  // The end of the word that begins at `at`, before `end`, in valid UTF-8.
+  const char* word_end(const char* at, const char* end) const {
+    const char* found = plain_word_end(at, end);
+    return found ? found : any_word_end(at, end);
+  }
+
+  const char* any_word_end(const char* at, const char* end) const;
+  // Of a short word of ASCII letters, perhaps after a space; nullptr for others. No branch depends on its length, which no
+  // processor foretells.
+  const char* plain_word_end(const char* at, const char* end) const {
+    if (end - at < 16) return nullptr;
+    at += *at == ' ';
+    const bool is_cased = letters == Letters::kCased;
+    const auto kind = [](char c) { return kAsciiKinds[static_cast<unsigned char>(c)]; };
+    if (is_cased) {  // a capital only as the first
+      if (!(kind(*at) & kKindLetter)) return nullptr;
+      ++at;
+    }
+    std::uint64_t bytes;
+    std::memcpy(&bytes, at, sizeof bytes);
+    // The high bit of each byte that is no letter (Mycroft's way).
+    constexpr std::uint64_t kOnes = 0x0101010101010101, kHigh = 0x80 * kOnes;
+    const std::uint64_t low = (is_cased ? bytes : bytes | 0x20 * kOnes) & ~kHigh;
+    const std::uint64_t others = ~((low + (0x80 - 'a') * kOnes) & ~(low + (0x80 - 'z' - 1) * kOnes) & ~bytes) & kHigh;
+    if (others == 0) return nullptr;
+    const char* const after = at + std::countr_zero(others) / 8;
+    const bool is_end = is_cased ? !(kind(*after) & kKindLetter) && *after != '\'' : after != at;
+    return is_end && static_cast<signed char>(*after) >= 0 ? after : nullptr;
+  }
+};
+
+}  // namespace wattn
