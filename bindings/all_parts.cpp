@@ -11,6 +11,7 @@
 #include "models/transformer.h"
 #include "ops/kv_q8.h"
 #include "ops/op.h"
+#include "tokenizer/byte_words.h"
 #include "tokenizer/formats/folder.h"
 #include "tokenizer/models/model.h"
 
@@ -25,6 +26,10 @@ bool add(const Functions&... parts) {
 [[maybe_unused]] const bool kAdded =
     add(kMoreActivations, kMoreBlockTypes, kMoreOps, kQ8Cache, kKnownTokenModels, kClassFolders, kMoreArchs, kMoreRopeTypes,
         kExpertLayers, kConvolutions, kOwnOutputs, kRareAdapters, kSpanLoader, kTaskAdapters, kAdaptedWords, kRetrievalReader);
+
+#ifndef __EMSCRIPTEN__  // 8 kB that pages with models do without
+[[maybe_unused]] const bool kIsFast = add(kByteWords);
+#endif
 
 }  // namespace
 }  // namespace wattn

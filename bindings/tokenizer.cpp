@@ -166,8 +166,8 @@ void set_arrays() {
 extern "C" {
 
 // flags: EncodeFlags, with EncodedArrays. The room has the UTF-8 of the texts and of
-// their pairs, and how many bytes each has. Answer: the arrays of FlatEncodings over all encodings, each text's followed by its overflow
-// windows; with return_tokens, tokens too.
+// their pairs, and how many bytes each has. Answer: the arrays of FlatEncodings over all encodings, each text's followed by its
+// overflow windows; with return_tokens, tokens too.
 EMSCRIPTEN_KEEPALIVE const FlatAnswer* text_encode(const Tokenizer* tokenizer, std::size_t bytes, std::int32_t num_texts,
                                                    std::int32_t num_pairs, std::uint32_t flags, std::int32_t max_length,
                                                    std::int32_t overlap) {
@@ -184,9 +184,8 @@ EMSCRIPTEN_KEEPALIVE const FlatAnswer* text_encode(const Tokenizer* tokenizer, s
   };
   for (std::int32_t i = 0; i < num_texts; ++i) {
     const std::string_view one = take(first, i);
-    const auto encoding = i < num_pairs
-                              ? tokenizer->encode_pair(to_utf16(one), to_utf16(take(second, num_texts + i)), options)
-                              : tokenizer->encode_utf8(one, options);
+    const auto encoding = i < num_pairs ? tokenizer->encode_pair(to_utf16(one), to_utf16(take(second, num_texts + i)), options)
+                                        : tokenizer->encode_utf8(one, options);
     if (!encoding.ok()) return end_answer(&encoding.error());
     const auto add = [&](const Encoding& window) {
       said->flat.add(window, i);

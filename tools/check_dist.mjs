@@ -17,8 +17,8 @@ const kImports = {
   WattnEmbedding: { from: 'llamaindex_entry.js', budget: 35_000 },
 };
 const kBudgets = {
-  'wattn-simd.wasm': 293_000,
-  'wattn-relaxed.wasm': 293_000,
+  'wattn-simd.wasm': 294_500,
+  'wattn-relaxed.wasm': 294_500,
   'tokenizer_entry.js': 31_000,
   'wattn-tokenizer.wasm': 195_000,
   'wattn-nn.wasm': 165_000,
@@ -30,7 +30,7 @@ const kBudgets = {
   'wattn-full-simd.wasm': 425_000,
   'wattn-full-relaxed.wasm': 433_000,
   'inline.js': 1_030_000, // its .wasm files are gzipped; 40 kB are stemmers
-  'inline_train.js': 1_900_000, // and so are these
+  'inline_train.js': 1_905_000, // and so are these
 };
 
 // The scripts that run in pages, with the .wasm files that they load.

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/utf.h"
+#include "tokenizer/models/byte_bpe.h"
+#include "tokenizer/word_pattern.h"
 
 namespace wattn {
 namespace {
@@ -38,21 +42,35 @@ class Units {
   std::int32_t unit_ = 0;  // the same in units
 };
 
-}  // namespace
+class WordsOfBytes final : public ByteWords {
+ public:
+  WordsOfBytes(const Normalizer* normalizer, const AddedTokens& added_tokens, const TokenModel& tokens, const ByteModel& model,
+               const WordPattern& pattern)
+      : normalizer_(normalizer),
+        added_(added_tokens),
+        tokens_(tokens),
+        model_(*model.vocabulary, *model.merges, model.whole_words),
+        pattern_(pattern) {}
 
-std::unique_ptr<ByteWords> ByteWords::make(const Normalizer* normalizer, const PreTokenizer* pre_tokenizer,
-                                           const AddedTokens& added_tokens, const TokenModel& model) {
-  ByteSplit split;
-  if ((normalizer && !normalizer->keeps("")) || !pre_tokenizer || !pre_tokenizer->describe(split) || !split.writes_bytes) {
-    return nullptr;
-  }
-  const ByteBpe* bytes = model.byte_bpe();
-  if (!bytes) return nullptr;
-  split.pattern->digits_first = split.digits_first;
-  return std::unique_ptr<ByteWords>(new ByteWords(normalizer, added_tokens, model, *bytes, *split.pattern));
-}
+  bool is_complete() const { return model_.is_complete(); }
+  bool tokenize(std::string_view text, bool leave_special, Wanted wanted, TextTokens& out) const override;
 
-bool ByteWords::has_added(std::string_view text) const {
+ private:
+  bool has_added(std::string_view text) const;
+  // Appends the ids of text without added tokens. ends: receives the number of ids after each word; may be null.
+  void put_words(std::string_view text, std::vector<std::int32_t>& ids, std::vector<std::uint32_t>* ends) const;
+  // Fills the rest of out for the words that end there. place: of this text in the whole one.
+  void put_spans(std::string_view text, const std::vector<std::uint32_t>& ends, Wanted wanted, TextSpan place,
+                 TextTokens& out) const;
+
+  const Normalizer* normalizer_;
+  const AddedTokens& added_;
+  const TokenModel& tokens_;
+  ByteBpe model_;
+  WordPattern pattern_;
+};
+
+bool WordsOfBytes::has_added(std::string_view text) const {
   for (const TokenTrie* trie : {&added_.raw_trie(), &added_.normalized_trie()}) {
     for (std::size_t i = 0; !trie->empty(); ++i) {
       i = trie->find_begin(text, i);
@@ -63,7 +81,7 @@ bool ByteWords::has_added(std::string_view text) const {
   return false;
 }
 
-void ByteWords::put_words(std::string_view text, std::vector<std::int32_t>& ids, std::vector<std::uint32_t>* ends) const {
+void WordsOfBytes::put_words(std::string_view text, std::vector<std::int32_t>& ids, std::vector<std::uint32_t>* ends) const {
   std::array<const char*, 128> found;  // where words end. Looking up many after another hides how long memory takes
   std::string last;                    // a word near the end, with bytes after it
   const char* const end = text.data() + text.size();
@@ -89,8 +107,8 @@ void ByteWords::put_words(std::string_view text, std::vector<std::int32_t>& ids,
   ids.resize(size);
 }
 
-void ByteWords::put_spans(std::string_view text, const std::vector<std::uint32_t>& ends, Wanted wanted, TextSpan place,
-                          TextTokens& out) const {
+void WordsOfBytes::put_spans(std::string_view text, const std::vector<std::uint32_t>& ends, Wanted wanted, TextSpan place,
+                             TextTokens& out) const {
   Units units(text);
   std::size_t byte = 0;
   for (const std::uint32_t end : ends) {
@@ -107,7 +125,7 @@ void ByteWords::put_spans(std::string_view text, const std::vector<std::uint32_t
   }
 }
 
-bool ByteWords::tokenize(std::string_view text, bool leave_special, Wanted wanted, TextTokens& out) const {
+bool WordsOfBytes::tokenize(std::string_view text, bool leave_special, Wanted wanted, TextTokens& out) const {
   if (normalizer_ && !normalizer_->keeps(text)) return false;
   std::vector<std::uint32_t> ends;
   const auto put = [&](std::string_view part, TextSpan place) {
@@ -145,5 +163,24 @@ bool ByteWords::tokenize(std::string_view text, bool leave_special, Wanted wante
   }
   return true;
 }
+
+std::unique_ptr<ByteWords> make_byte_words(const Normalizer* normalizer, const PreTokenizer* pre_tokenizer,
+                                           const AddedTokens& added_tokens, const TokenModel& model) {
+  ByteSplit split;
+  const ByteModel bytes = model.byte_model();
+  if ((normalizer && !normalizer->keeps("")) || !pre_tokenizer || !pre_tokenizer->describe(split) || !split.writes_bytes ||
+      !bytes.vocabulary) {
+    return nullptr;
+  }
+  std::optional<WordPattern> pattern = WordPattern::read(split.regex);
+  if (!pattern) return nullptr;
+  pattern->digits_first = split.digits_first;
+  auto words = std::make_unique<WordsOfBytes>(normalizer, added_tokens, model, bytes, *pattern);
+  return words->is_complete() ? std::move(words) : nullptr;
+}
+
+}  // namespace
+
+const ByteWordsMaker kByteWords{make_byte_words};
 
 }  // namespace wattn

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/part.h"
 #include "core/utf.h"
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/ascii_words.h"
@@ -21,7 +22,7 @@ namespace wattn {
 namespace {
 
 constexpr std::size_t kLongestText = INT32_MAX;  // offsets are 32 bits wide
-constexpr double kNoLimit = 1e9;  // Python writes 10^30 for "no limit"
+constexpr double kNoLimit = 1e9;                 // Python writes 10^30 for "no limit"
 
 void add_special_tokens(const TemplatePiece& piece, bool ids_only, Encoding& out) {
   for (const std::int32_t id : piece.ids) {
@@ -96,7 +97,8 @@ struct Tokenizer::Parts {
   std::unique_ptr<ByteWords> byte_words;
 
   void find_fast_path() {
-    byte_words = ByteWords::make(normalizer.get(), pre_tokenizer.get(), added_tokens, *model);
+    const auto* maker = Part<ByteWordsMaker>::get();
+    byte_words = maker ? maker->make(normalizer.get(), pre_tokenizer.get(), added_tokens, *model) : nullptr;
     ascii_words.reset();
     if (!post_processor.trims.empty()) return;
     ascii_words = AsciiWords::make(normalizer.get(), pre_tokenizer.get(), added_tokens, *model);

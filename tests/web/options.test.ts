@@ -184,6 +184,7 @@ describe('unknown options', () => {
     ['tokenizer.batch_decode', (o) => all.tokenizer.batch_decode([], o), 'skip_special_tokens'],
     ['tokenizer.count', (o) => all.tokenizer.count('a', o), 'add_special_tokens'],
     ['tokenizer.chunk', (o) => all.tokenizer.chunk('a', { max_tokens: 9, ...o }), 'overlap'],
+    ['tokenizer.truncate_to', (o) => all.tokenizer.truncate_to('a', 9, o), 'add_special_tokens'],
     ['tokenizer.decode_stream', (o) => all.tokenizer.decode_stream(o), 'skip_special_tokens'],
     ['semantic_search', (o) => semantic_search(vectors, vectors, o), 'top_k'],
     ['Index.open', (o) => Index.open('a', { store: 'memory', ...o }), 'embed'],

@@ -33,6 +33,53 @@ describe('count', () => {
   });
 });
 
+describe('truncate_to', () => {
+  const graphemes = (text: string) => Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment);
+  const hostile = [
+    'e\u0301'.repeat(20),
+    '\u{1F468}\u200d\u{1F469}\u200d\u{1F467} and \u{1F1E9}\u{1F1EA} '.repeat(4),
+    '\u4e2d\u56fd\u4eba'.repeat(9),
+    'a\ud800b '.repeat(9),
+  ];
+
+  const expectPrefixes = (own: Tokenizer, text: string) => {
+    const all = own.count(text);
+    const special = own.count('');
+    expect(own.truncate_to(text, all)).toBe(text);
+    let before = 0;
+    for (let tokens = special; tokens < all; tokens += 1 + (all >> 4)) {
+      const prefix = own.truncate_to(text, tokens);
+      expect(text.startsWith(prefix)).toBe(true);
+      expect(own.count(prefix)).toBeLessThanOrEqual(tokens);
+      expect(graphemes(text).slice(0, graphemes(prefix).length).join('')).toBe(prefix);
+      expect(prefix.length).toBeGreaterThanOrEqual(before);
+      before = prefix.length;
+    }
+    expect(before).toBeGreaterThan(0);
+  };
+
+  it('gives the beginning that has at most so many tokens, of whole characters', () => {
+    for (const text of [prose, ...hostile.slice(0, 1), 'boats and birds '.repeat(30)]) expectPrefixes(tokenizer, text);
+    expect(tokenizer.truncate_to('the boat', 3, { add_special_tokens: false })).toBe('the boat');
+    expect(tokenizer.truncate_to('the boat is out', 4)).toBe('the boat');
+    expect(tokenizer.truncate_to('the boat', 2)).toBe('');
+  });
+
+  it('never cuts a character of byte-level tokens', async () => {
+    const file = join(real, 'gpt2');
+    if (!existsSync(file)) return;
+    await using gpt2 = await AutoTokenizer.from_pretrained(file);
+    for (const text of [prose, ...hostile]) expectPrefixes(gpt2, text);
+  });
+
+  it('refuses what is no text or number', async () => {
+    await expectError(() => tokenizer.truncate_to(3 as any, 4), 'InputError', /truncate_to: expected a string, found 3/);
+    await expectError(() => tokenizer.truncate_to('a', 1), 'InputError', /expected at least the 2 special tokens, found 1/);
+    for (const tokens of [-1, 1.5, '4', undefined])
+      await expectError(() => tokenizer.truncate_to('a', tokens as any), 'InputError', /expected a whole number of at least 0/);
+  });
+});
+
 /** What holds for the chunks of any text. */
 function expectChunks(own: Tokenizer, text: string, max_tokens: number, overlap: number): void {
   const chunks = own.chunk(text, { max_tokens, overlap });

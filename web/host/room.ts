@@ -9,6 +9,18 @@ const kNoBytes = new Uint8Array();
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
+/** Writes texts end to end, and their lengths in bytes. Returns the bytes of all, or -1 if they do not fit. */
+function encodeAll(texts: readonly string[], to: Uint8Array, lengths: number[]): number {
+  let used = 0;
+  for (let i = 0; i < texts.length; ++i) {
+    const text = texts[i] as string;
+    const { read, written } = encoder.encodeInto(text, used === 0 ? to : to.subarray(used));
+    if (read < text.length) return -1;
+    used += lengths[i] = written;
+  }
+  return used;
+}
+
 /** An argument, or a part of one (Arguments of bindings/wire.h): its kind, a count, and a number or values. */
 export type Part = readonly [kind: number, count: number, values?: number | Uint8Array | Int32Array | Float32Array];
 
@@ -55,18 +67,20 @@ export class Room {
 
   /** Writes texts and their lengths in bytes to the room. Returns the bytes of all. Engines refuse to encode into shared memory. */
   writeTexts(texts: readonly string[]): number {
-    let most = 4 * texts.length + 4;
-    for (const text of texts) most += 3 * text.length;
-    const isCopied = this.isShared || most > kRoomBytes;
-    if (!isCopied) this.make(most);
-    const to = isCopied ? new Uint8Array(most) : this.page; // unwritten pages cost no memory
-    let used = 0;
+    let units = 0;
+    for (const text of texts) units += text.length;
+    const forLengths = 4 * texts.length + 4;
     const lengths = new Array<number>(texts.length);
-    for (let i = 0; i < texts.length; ++i) {
-      used += lengths[i] = encoder.encodeInto(texts[i] as string, used === 0 ? to : to.subarray(used)).written;
+    // Most texts have few characters beyond ASCII; the others are written again, with all the bytes that they may take.
+    let used = -1;
+    if (!this.isShared) {
+      this.make(3 * units + forLengths <= kRoomBytes ? 3 * units + forLengths : units + (units >> 3) + forLengths);
+      used = encodeAll(texts, this.page.subarray(0, this.size - forLengths), lengths);
     }
-    if (isCopied) {
-      this.make(used + 4 * texts.length + 4);
+    if (used < 0) {
+      const to = new Uint8Array(3 * units); // unwritten pages cost no memory
+      used = encodeAll(texts, to, lengths);
+      this.make(used + forLengths);
       this.bytes.set(to.subarray(0, used), this.address);
     }
     let at = (this.address + used + 3) >>> 2;

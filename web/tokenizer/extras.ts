@@ -6,4 +6,5 @@ export { toCodePoints } from './code_points.js';
 export { makeDecodeStream } from './decode_stream.js';
 export { LookUps } from './look_ups.js';
 export { savingMethods } from './saving.js';
+export { truncateTo } from './truncate_to.js';
 export { ggufTokenizerFiles } from '../source/gguf_header.js';

@@ -11,6 +11,7 @@ import { Pieces } from './pieces.js';
 import { Tensor } from '../core/tensor.js';
 import { readTexts } from '../core/texts.js';
 import { kSpecialTokens, readTokenizerConfig, specialTokens, type NamedTokens, type SpecialToken, type TokenizerConfig } from './config.js'; // prettier-ignore
+import type { Counter } from './chunk.js';
 import type {
   Chunk,
   ChunkOptions,
@@ -338,10 +339,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     return typeof texts === 'string' ? all[0] : Array.from(all);
   };
 
-  const chunk = (text: string, options: ChunkOptions): Chunk[] => {
-    options = readOptions('chunk', options, kChunkRules);
-    if (typeof text !== 'string') throw new InputError(`chunk: expected a string, found ${describe(text)}`);
-    if (!options?.max_tokens) throw new InputError("chunk: option 'max_tokens': expected a number, found none");
+  const counterOf = (text: string, options: CountOptions): Counter => {
     const { split_special_tokens } = options;
     const { offsets } = run({
       texts: [text],
@@ -349,7 +347,23 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
       padTo: undefined,
       seam: ownCopy({ add_special_tokens: false, split_special_tokens, arrays: EncodedArrays.offsets }),
     });
-    return extras.cutText(text, { offsets, count: (part) => counts([part], options)[0] as number }, options);
+    return { offsets, count: (part) => counts([part], options)[0] as number };
+  };
+
+  const chunk = (text: string, options: ChunkOptions): Chunk[] => {
+    options = readOptions('chunk', options, kChunkRules);
+    if (typeof text !== 'string') throw new InputError(`chunk: expected a string, found ${describe(text)}`);
+    if (!options?.max_tokens) throw new InputError("chunk: option 'max_tokens': expected a number, found none");
+    return extras.cutText(text, counterOf(text, options), options);
+  };
+
+  const truncate_to = (text: string, tokens: number, options?: CountOptions | null): string => {
+    options = readOptions('truncate_to', options, kCountRules);
+    if (typeof text !== 'string') throw new InputError(`truncate_to: expected a string, found ${describe(text)}`);
+    if (!Number.isSafeInteger(tokens) || tokens < 0) {
+      throw new InputError(`truncate_to: argument 'tokens': expected a whole number of at least 0, found ${describe(tokens)}`);
+    }
+    return extras.truncateTo(text, tokens, counterOf(text, options));
   };
 
   const convert_tokens_to_string = (tokens: readonly string[]): string => {
@@ -387,6 +401,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     decode,
     count,
     chunk,
+    truncate_to,
     decode_stream,
     convert_ids_to_tokens,
     convert_tokens_to_ids,

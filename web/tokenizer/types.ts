@@ -470,6 +470,16 @@ export interface TokenizerHelpers {
   count(texts: readonly string[], options?: CountOptions): number[];
   /** Chunks of at most `max_tokens` tokens each, counted on the chunk itself; none for a text of white space. */
   chunk(text: string, options: ChunkOptions): Chunk[];
+  /**
+   * The beginning of a text that has at most so many tokens, special tokens included: up to where the first of its tokens end, without a part of a
+   * character (of a letter with its marks, of an emoji). `count` of the result is at most `tokens`; it is one or two less where that character, or the word that is cut, needs more.
+   * Fewer tokens than the special ones are an `InputError`.
+   *
+   * @example
+   * const tokenizer = await AutoTokenizer.from_pretrained();
+   * tokenizer.truncate_to('The old boats', 4); // => 'The old'
+   */
+  truncate_to(text: string, tokens: number, options?: CountOptions): string;
   /** A decoder for tokens that arrive one by one, as a model writes them. */
   decode_stream(options?: DecodeOptions): DecodeStream;
 }

@@ -2,7 +2,6 @@
 // (byte_fallback), the unknown token, or nothing.
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,7 +9,6 @@
 #include "core/part.h"
 #include "core/utf.h"
 #include "tokenizer/component.h"
-#include "tokenizer/models/byte_bpe.h"
 #include "tokenizer/models/byte_tokens.h"
 #include "tokenizer/models/merges.h"
 #include "tokenizer/models/model.h"
@@ -47,10 +45,9 @@ class Bpe : public VocabularyModel {
     if (known) seen_.put(word, out, from);
     return known;
   }
-  const ByteBpe* byte_bpe() const override {
-    if (!settings_.prefix.empty() || !settings_.suffix.empty()) return nullptr;
-    if (!by_bytes_) by_bytes_ = std::make_unique<ByteBpe>(vocabulary(), merges_, settings_.ignore_merges);
-    return by_bytes_->is_complete() ? by_bytes_.get() : nullptr;
+  ByteModel byte_model() const override {
+    if (!settings_.prefix.empty() || !settings_.suffix.empty()) return {};
+    return {&vocabulary(), &merges_, settings_.ignore_merges};
   }
 
  private:
@@ -149,7 +146,6 @@ class Bpe : public VocabularyModel {
   BpeSettings settings_;
   ByteTokens bytes_;
   std::array<std::int32_t, 0x400> ids_;  // [code point] the token of this character alone, or kAbsent
-  mutable std::unique_ptr<ByteBpe> by_bytes_;  // made when first asked for
   mutable WordCache seen_;
   mutable std::vector<BpeSymbol> symbols_;  // scratch
 };

@@ -1,5 +1,6 @@
 #include "tokenizer/models/byte_bpe.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -57,20 +58,21 @@ ByteBpe::ByteBpe(const Vocabulary& vocabulary, const Merges& merges, bool whole_
   }
 }
 
-// Of more bytes than ShortWords takes.
+// Of a word that ShortWords does not take.
 std::int32_t* ByteBpe::put_long(const char* word, std::size_t size, bool is_part, std::int32_t* out) const {
-  if (size <= LongWords::kMostBytes) return put_new(word, size, is_part, out);
+  if (size <= LongWords::kMostBytes) {
+    const std::size_t count = long_words_.get(LongWords::key_of(word, size, is_part && whole_words_), out);
+    return count - 1 < LongWords::kMostIds ? out + count : put_new(word, size, is_part, out);
+  }
   const std::int32_t id = whole_words_ && !is_part ? whole(word, size) : Vocabulary::kAbsent;
   if (id == Vocabulary::kAbsent) return is_part ? merge(word, size, out) : put_parts(word, size, out);
   *out++ = id;
   return out;
 }
 
-// Of a word that ShortWords does not have, and LongWords takes.
+// Of a word that is in no cache yet.
 std::int32_t* ByteBpe::put_new(const char* word, std::size_t size, bool is_part, std::int32_t* out) const {
   const bool has_own_tokens = is_part && whole_words_;
-  const LongWords::Key key = LongWords::key_of(word, size, has_own_tokens);
-  if (const std::size_t count = long_words_.get(key, out)) return out + count;
   const std::int32_t id = whole_words_ && !is_part ? whole(word, size) : Vocabulary::kAbsent;
   std::int32_t* end = out;
   if (id != Vocabulary::kAbsent) {
@@ -79,11 +81,11 @@ std::int32_t* ByteBpe::put_new(const char* word, std::size_t size, bool is_part,
     end = merge(word, size, out);
   }
   const auto count = static_cast<std::size_t>(end - out);
-  if (size <= ShortWords::kMostBytes && count <= ShortWords::kMostIds) {
-    short_words_.put(ShortWords::key_of(word, size, has_own_tokens), out, count);
-  } else if (count <= LongWords::kMostIds) {
-    long_words_.put(key, out, count);
+  if (size <= ShortWords::kMostBytes) {
+    short_words_.put(ShortWords::key_of(word, size, has_own_tokens), out, std::min(count, ShortWords::kMany));
+    if (count < ShortWords::kMany) return end;
   }
+  if (count < LongWords::kMany) long_words_.put(LongWords::key_of(word, size, has_own_tokens), out, count);
   return end;
 }
 
@@ -92,12 +94,7 @@ std::int32_t* ByteBpe::put_parts(const char* word, std::size_t size, std::int32_
   for (std::size_t begin = 0, end; begin < size; begin = end) {
     for (end = begin + 1; end < size && joins_.may_be(word, end, size);) ++end;
     const std::size_t bytes = end - begin;
-    if (bytes > ShortWords::kMostBytes) {
-      out = put_long(word + begin, bytes, true, out);
-      continue;
-    }
-    const std::size_t count = short_words_.get(ShortWords::key_of(word + begin, bytes, whole_words_), out);
-    out = count != 0 ? out + count : put_new(word + begin, bytes, true, out);
+    out = bytes > ShortWords::kMostBytes ? put_long(word + begin, bytes, true, out) : put_short(word + begin, bytes, true, out);
   }
   return out;
 }

@@ -56,15 +56,19 @@ class ByteBpe {
 
   // Writes the ids of a word and returns where they end.
   std::int32_t* tokenize(const char* word, std::size_t size, std::int32_t* out) const {
-    if (size > ShortWords::kMostBytes) return put_long(word, size, false, out);
-    const std::size_t count = short_words_.get(ShortWords::key_of(word, size, false), out);
-    return count != 0 ? out + count : put_new(word, size, false, out);
+    return size > ShortWords::kMostBytes ? put_long(word, size, false, out) : put_short(word, size, false, out);
   }
 
   // Bytes of a token that tokenize() writes.
   std::uint32_t bytes_of(std::int32_t id) const;
 
  private:
+  std::int32_t* put_short(const char* word, std::size_t size, bool is_part, std::int32_t* out) const {
+    const ShortWords::Key key = ShortWords::key_of(word, size, is_part && whole_words_);
+    const std::size_t count = short_words_.get(key, out);
+    if (count - 1 < ShortWords::kMostIds) return out + count;
+    return count == 0 ? put_new(word, size, is_part, out) : put_long(word, size, is_part, out);
+  }
   std::int32_t* put_long(const char* word, std::size_t size, bool is_part, std::int32_t* out) const;
   std::int32_t* put_new(const char* word, std::size_t size, bool is_part, std::int32_t* out) const;
   std::int32_t* put_parts(const char* word, std::size_t size, std::int32_t* out) const;

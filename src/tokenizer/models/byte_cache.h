@@ -2,6 +2,7 @@
 // to evict, and no text that makes it slower than no cache at all.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -17,20 +18,20 @@ class ByteCache {
   static constexpr std::size_t kMostBytes = 8 * kWords - 1, kMostIds = 2 * kWords - 1;
   static constexpr std::size_t kBytesRead = 8 * kWords;  // of each word, whatever its size is
 
+  static constexpr std::size_t kMany = kMostIds + 1;
+
   // The bytes of a word, its size, and whether it is but a part of one.
   using Key = std::array<std::uint64_t, kWords>;
   static Key key_of(const char* word, std::size_t size, bool is_part) {
     Key key;
     std::memcpy(key.data(), word, sizeof key);
-    for (std::size_t i = 0; i < kWords; ++i) {
-      if (size < 8 * i + 8) key[i] &= size <= 8 * i ? 0 : ~std::uint64_t{0} >> (64 - 8 * (size - 8 * i));
-    }
+    for (std::size_t i = 0; i < kWords; ++i) key[i] &= kMasks[size][i];
     key[kWords - 1] |= (std::uint64_t{size} | (is_part ? 0x80 : 0)) << 56;
     return key;
   }
 
   // Writes kMostIds values and one more, of which the first ones are the word's ids, and returns their number; 0 if the word is not
-  // there.
+  // there, and kMany if it has more.
   std::size_t get(const Key& key, std::int32_t* out) const {
     const Slot* slot = sets_[set_of(key)].data();
     if (differ(slot->key, key) && differ((++slot)->key, key)) return 0;
@@ -38,15 +39,26 @@ class ByteCache {
     return static_cast<std::size_t>(slot->ids[kMostIds]);
   }
 
+  // count: of ids, or kMany.
   void put(const Key& key, const std::int32_t* ids, std::size_t count) {
     Set& set = sets_[set_of(key)];
     set[1] = set[0];
     set[0].key = key;
-    for (std::size_t i = 0; i < count; ++i) set[0].ids[i] = ids[i];
+    for (std::size_t i = 0; i < std::min(count, kMostIds); ++i) set[0].ids[i] = ids[i];
     set[0].ids[kMostIds] = static_cast<std::int32_t>(count);
   }
 
  private:
+  // [size] the bits of that many bytes.
+  static constexpr auto kMasks = [] {
+    std::array<std::array<std::uint64_t, kWords>, 8 * kWords> masks{};
+    for (std::size_t size = 1; size < masks.size(); ++size) {
+      masks[size] = masks[size - 1];
+      masks[size][(size - 1) / 8] |= std::uint64_t{0xFF} << 8 * ((size - 1) % 8);
+    }
+    return masks;
+  }();
+
   struct Slot {
     Key key{};                                     // all zero: free
     std::array<std::int32_t, kMostIds + 1> ids{};  // and last, their number

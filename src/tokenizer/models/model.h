@@ -19,7 +19,15 @@ struct Token {
   bool shows_text = false;  // an unknown token whose string is the text that it stands for (Unigram)
 };
 
-class ByteBpe;
+class Merges;
+class Vocabulary;
+
+// A BPE whose words are byte-level characters. vocabulary is null if it is none.
+struct ByteModel {
+  const Vocabulary* vocabulary = nullptr;
+  const Merges* merges = nullptr;
+  bool whole_words = false;  // a word in the vocabulary becomes that token, whatever the merges are
+};
 
 class TokenModel {
  public:
@@ -27,8 +35,7 @@ class TokenModel {
   // Appends the tokens of a pre-token, which must not be empty. Time is linear in its length (O(n log n) for BPE). Returns false if
   // part of it is unknown and the model has no unknown token.
   virtual bool tokenize(std::u32string_view word, std::vector<Token>& out) const = 0;
-  // The same tokens from the bytes of a word, for a model of byte-level characters that has all of them; otherwise nullptr.
-  virtual const ByteBpe* byte_bpe() const { return nullptr; }
+  virtual ByteModel byte_model() const { return {}; }
   virtual std::optional<std::int32_t> token_to_id(std::string_view token) const = 0;
   virtual std::optional<std::string_view> id_to_token(std::int32_t id) const = 0;
   virtual std::int32_t num_tokens() const = 0;

@@ -30,10 +30,10 @@ class ByteLevel : public PreTokenizer {
     write_bytes(text);
   }
   bool describe(ByteSplit& split) const override {
-    if (split.writes_bytes || add_prefix_space_ || (regex_ && split.pattern)) return false;
+    if (split.writes_bytes || add_prefix_space_ || (regex_ && !split.regex.empty())) return false;
     split.writes_bytes = true;
-    if (regex_) split.pattern = WordPattern::read(kGpt2Pattern);
-    return split.pattern.has_value();
+    if (regex_) split.regex = kGpt2Pattern;
+    return true;
   }
 
  private:

@@ -4,12 +4,11 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <string_view>
 
 #include "core/json.h"
 #include "core/result.h"
 #include "tokenizer/pre_tokenized_text.h"
-#include "tokenizer/word_pattern.h"
 
 namespace wattn {
 
@@ -18,7 +17,7 @@ using AsciiClasses = std::array<CharClass, 128>;
 
 // What a chain of pre-tokenizers does, if it is a pattern over bytes.
 struct ByteSplit {
-  std::optional<WordPattern> pattern{};
+  std::string_view regex{};  // whose matches, and what is between them, are the words; empty: none yet
   bool digits_first = false;
   bool writes_bytes = false;
 };

@@ -1,5 +1,8 @@
 // Pre-tokenizers of a few lines each: Split at a pattern, CharDelimiterSplit at a character, Punctuation, Digits and
 // WhitespaceSplit at the characters of a class, Whitespace, and FixedLength every so many characters.
+#include <string>
+#include <string_view>
+
 #include "core/utf.h"
 #include "tokenizer/component.h"
 #include "tokenizer/pattern.h"
@@ -12,22 +15,22 @@ namespace {
 
 class PatternSplit : public PreTokenizer {
  public:
-  PatternSplit(Pattern pattern, DelimiterBehavior behavior, bool invert, std::optional<WordPattern> words)
-      : pattern_(std::move(pattern)), words_(words), behavior_(behavior), invert_(invert) {}
+  PatternSplit(Pattern pattern, DelimiterBehavior behavior, bool invert, std::string_view regex)
+      : pattern_(std::move(pattern)), regex_(regex), behavior_(behavior), invert_(invert) {}
 
   void pre_tokenize(PreTokenizedText& text) const override {
     split_at_matches(text, behavior_, invert_,
                      [this](std::u32string_view chars, std::vector<TextMatch>& out) { pattern_.find_all(chars, out); });
   }
   bool describe(ByteSplit& split) const override {
-    if (split.pattern || split.writes_bytes || invert_ || behavior_ != DelimiterBehavior::kIsolated) return false;
-    split.pattern = words_;
-    return words_.has_value();
+    if (!split.regex.empty() || split.writes_bytes || invert_ || behavior_ != DelimiterBehavior::kIsolated) return false;
+    split.regex = regex_;
+    return !regex_.empty();
   }
 
  private:
   Pattern pattern_;
-  std::optional<WordPattern> words_;  // the pattern, if it is such a one
+  std::string regex_;  // empty for a string
   DelimiterBehavior behavior_;
   bool invert_;
 };
@@ -50,7 +53,8 @@ class CharClassSplit : public PreTokenizer {
     split_at_chars(text, behavior_, [this](char32_t c) { return has_flag(c, delimiter_); });
   }
   bool describe(ByteSplit& split) const override {
-    if (split.pattern || split.writes_bytes || delimiter_ != kCharNumber || behavior_ != DelimiterBehavior::kIsolated) return false;
+    if (!split.regex.empty() || split.writes_bytes || delimiter_ != kCharNumber || behavior_ != DelimiterBehavior::kIsolated)
+      return false;
     return split.digits_first = true;
   }
 
@@ -105,9 +109,8 @@ PreTokenizerResult read_split(JsonRef json, int) {
   const bool invert = fields.boolean("invert");
   Pattern pattern = fields.take(Pattern::from_json(fields["pattern"]));
   const JsonRef regex = fields["pattern"]["Regex"];
-  const std::optional<WordPattern> words =
-      regex.is_string() ? WordPattern::read(regex.as_string().value()) : std::optional<WordPattern>();
-  return make_component<PreTokenizer, PatternSplit>(fields, std::move(pattern), behavior, invert, words);
+  const std::string_view text = regex.is_string() ? regex.as_string().value() : std::string_view();
+  return make_component<PreTokenizer, PatternSplit>(fields, std::move(pattern), behavior, invert, text);
 }
 
 PreTokenizerResult read_char_delimiter_split(JsonRef json, int) {

@@ -13,6 +13,7 @@
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/regex/regex.h"
 #include "tokenizer/unicode.h"
+#include "tokenizer/word_pattern.h"
 
 namespace wattn {
 namespace {
