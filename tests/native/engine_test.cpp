@@ -79,11 +79,11 @@ TEST_F(Loading, EveryTruncatedPrefixOfAJsonFileIsAnError) {
 }
 
 TEST_F(Loading, NamesAnUnknownArchitecture) {
-  file("config.json") = replaced(file("config.json"), "\"model_type\": \"bert\"", "\"model_type\": \"squid\"");
+  file("config.json") = replaced(file("config.json"), "\"model_type\": \"bert\"", "\"model_type\": \"narwhal\"");
   const auto result = load_model(files, golden("bert-tiny/model"));
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::kUnsupported);
-  EXPECT_EQ(result.error().message, "config.json: model_type: expected an architecture of docs/models.md, found \"squid\"");
+  EXPECT_EQ(result.error().message, "config.json: model_type: expected an architecture of docs/models.md, found \"narwhal\"");
 }
 
 TEST_F(Loading, NamesASwitchItDoesNotHave) {

@@ -72,7 +72,11 @@ describe.each(cases)('$model', (golden) => {
 
   it('attributes by integrated gradients as Captum does', async () => {
     for (const { baseline, scores, low } of golden.integrated_gradients) {
-      const options: AttributeOptions = { metric, ...(baseline && { baseline: { input_ids: [baseline] } }) };
+      const options: AttributeOptions = {
+        method: 'integrated_gradients',
+        metric,
+        ...(baseline && { baseline: { input_ids: [baseline] } }),
+      };
       const found = await attribute(model, clean!, options);
       expect(worst(found.scores.data, scores)).toBeLessThan(isCosine ? kNear : ofSize(scores));
       expect(Math.abs((found.baseline as number) - low)).toBeLessThan(kNear);
@@ -107,7 +111,7 @@ describe('a metric', () => {
     expect(map.clean).toBeCloseTo(1, 6);
     expect(map.corrupted).toBeLessThan(1);
     const { logits } = await labelled(clean);
-    const { value } = await attribute(labelled, clean, { method: 'leave_one_out' });
+    const { value } = await attribute(labelled, clean);
     expect(value).toBe(Math.max(...logits!.data));
     expect((await head_scores(labelled, clean, { from: 1, to: 2 })).value).toBe(value);
   });
@@ -141,7 +145,7 @@ describe('a metric', () => {
     await expectError(attribute(bare, clean, { metric: 'cosine' as never }), 'InputError', /expected \{ logit \}, \{ cosine \} or a function, found 'cosine'/); // prettier-ignore
     await expectError(attribute(labelled, clean, { metric: () => NaN }), 'InputError', /metric: expected a finite number/);
     await expectError(attribute(labelled, clean, { method: 'leave_one_out', n_steps: 5 }), 'InputError', /options 'baseline' and 'n_steps'/); // prettier-ignore
-    await expectError(attribute(labelled, clean, { baseline: { input_ids: [[0]] } }), 'InputError', /option 'baseline': expected as many tokens as the text has, 7, found 1/); // prettier-ignore
+    await expectError(attribute(labelled, clean, { method: 'integrated_gradients', baseline: { input_ids: [[0]] } }), 'InputError', /option 'baseline': expected as many tokens as the text has, 7, found 1/); // prettier-ignore
     await expectError(patch_map(bare, clean, { input_ids: [[2, 3]] }), 'InputError', /expected texts with the same number of tokens, found 7 and 2/); // prettier-ignore
     await expectError(patch_map(bare, { input_ids: [[2], [3]] }, clean), 'InputError', /expected the tokens of one text/);
     await expectError(head_scores(bare, clean, { from: 7, to: 0 }), 'InputError', /option 'from': expected one of 7 tokens, found 7/); // prettier-ignore

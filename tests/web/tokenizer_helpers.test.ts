@@ -65,11 +65,10 @@ describe('truncate_to', () => {
     expect(tokenizer.truncate_to('the boat', 2)).toBe('');
   });
 
-  it('never cuts a character of byte-level tokens', async () => {
-    const file = join(real, 'gpt2');
-    if (!existsSync(file)) return;
-    await using gpt2 = await AutoTokenizer.from_pretrained(file);
+  (existsSync(real) ? it : it.skip)('never cuts a character of byte-level tokens', async () => {
+    const gpt2 = await AutoTokenizer.from_pretrained(join(real, 'gpt2'));
     for (const text of [prose, ...hostile]) expectPrefixes(gpt2, text);
+    await gpt2.dispose();
   });
 
   it('refuses what is no text or number', async () => {

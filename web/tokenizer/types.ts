@@ -477,7 +477,7 @@ export interface TokenizerHelpers {
    *
    * @example
    * const tokenizer = await AutoTokenizer.from_pretrained();
-   * tokenizer.truncate_to('The old boats', 4); // => 'The old'
+   * tokenizer.truncate_to('The old boats', 4); // => "The old"
    */
   truncate_to(text: string, tokens: number, options?: CountOptions): string;
   /** A decoder for tokens that arrive one by one, as a model writes them. */

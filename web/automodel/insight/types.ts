@@ -86,7 +86,7 @@ export interface AttributeOptions extends MeasureOptions {
   /**
    * `'gradient_x_input'`: the gradient of the metric times the token's embedding, summed. `'integrated_gradients'` (Sundararajan, Taly and Yan 2017,
    * arXiv:1703.01365): the mean gradient on the straight line from `baseline`, times the difference. `'leave_one_out'`: what the metric loses without this token, which is masked;
-   * NaN for the token whose logits the metric reads. Default `'integrated_gradients'`.
+   * NaN for the token whose logits the metric reads. Default `'leave_one_out'`, which takes one pass a token and is exact.
    */
   method?: 'gradient_x_input' | 'integrated_gradients' | 'leave_one_out' | undefined;
   /** What is explained. Default: the logit of the label that wins; models without labels have no default. */
