@@ -28,7 +28,7 @@ std::string bytes_of_token(std::string_view token) {
 void Joins::add(std::string_view left, std::string_view right) {
   if (left.empty() || right.empty()) return;
   if (begins_char(right[0]) && left.size() >= 3 && right.size() >= 3) {
-    const std::size_t bit = bit_of(left.data() + left.size() - 3, right.data());
+    const std::size_t bit = bit_of(left.substr(left.size() - 3), right.substr(0, 3));
     chars_[bit >> 6] |= std::uint64_t{1} << (bit & 63);
   } else {
     const std::size_t pair = pair_of(left.back(), right[0]);
@@ -36,7 +36,7 @@ void Joins::add(std::string_view left, std::string_view right) {
   }
 }
 
-std::size_t Joins::bit_of(const char* left, const char* right) {
+std::size_t Joins::bit_of(std::string_view left, std::string_view right) {
   std::uint64_t both = 0;
   for (int i = 0; i < 3; ++i) both = both << 16 | static_cast<std::uint64_t>(pair_of(left[i], right[i]));
   return static_cast<std::size_t>(both * 0x9E3779B97F4A7C15 >> (64 - kBits));

@@ -23,7 +23,7 @@ class Joins {
     const std::size_t pair = pair_of(word[at - 1], word[at]);
     if (pairs_[pair >> 6] >> (pair & 63) & 1) return true;
     if (!begins_char(word[at]) || at < 3 || size - at < 3) return false;
-    const std::size_t bit = bit_of(word + at - 3, word + at);
+    const std::size_t bit = bit_of({word + at - 3, 3}, {word + at, 3});
     return (chars_[bit >> 6] >> (bit & 63) & 1) != 0;
   }
 
@@ -32,7 +32,7 @@ class Joins {
   static std::size_t pair_of(char left, char right) {
     return std::size_t{static_cast<unsigned char>(left)} << 8 | static_cast<unsigned char>(right);
   }
-  static std::size_t bit_of(const char* left, const char* right);
+  static std::size_t bit_of(std::string_view left, std::string_view right);
 
   // Before a character beyond ASCII, a merge of tokens of three bytes or more is told by three bytes on either side, most often two
   // whole characters; all other merges by one byte.

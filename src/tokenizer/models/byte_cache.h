@@ -33,10 +33,12 @@ class ByteCache {
   // Writes kMostIds values and one more, of which the first ones are the word's ids, and returns their number; 0 if the word is not
   // there, and kMany if it has more.
   std::size_t get(const Key& key, std::int32_t* out) const {
-    const Slot* slot = sets_[set_of(key)].data();
-    if (differ(slot->key, key) && differ((++slot)->key, key)) return 0;
-    std::memcpy(out, slot->ids.data(), sizeof slot->ids);
-    return static_cast<std::size_t>(slot->ids[kMostIds]);
+    const Set& set = sets_[set_of(key)];
+    const bool is_second = differ(set[0].key, key);
+    const Slot& slot = set[is_second ? 1 : 0];
+    if (is_second && differ(slot.key, key)) return 0;
+    std::memcpy(out, slot.ids.data(), sizeof slot.ids);
+    return static_cast<std::size_t>(slot.ids[kMostIds]);
   }
 
   // count: of ids, or kMany.
