@@ -54,6 +54,9 @@ const kExamples = {
 export const exampleClasses = (): Taught[] =>
   Object.entries(kExamples).map(([name, lines]) => ({ name, examples: lines.join('\n') }));
 
+/** Whether nobody has edited the examples. */
+export const areExamples = (classes: readonly Taught[]): boolean => JSON.stringify(classes) === JSON.stringify(exampleClasses());
+
 const kMost = 8;
 
 const isText = (value: unknown) => typeof value === 'string';

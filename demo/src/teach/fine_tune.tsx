@@ -9,6 +9,7 @@ import { formatCount, formatTime, plural } from '../ui/format.js';
 import { ofAll } from '../ui/interval.js';
 import { Problem } from '../ui/lazy.js';
 import { Pictures } from '../ui/pictures.js';
+import { areExamples } from './classes.js';
 import { fineTuneCode } from './teach_code.js';
 import { split, useFineTuning, type Tuning } from './use_fine_tuning.js';
 import type { Taught } from './use_classifier.js';
@@ -31,6 +32,7 @@ export function FineTuneCard({ model, options, classes, text }: FineTuneProps) {
         Above, the model stays as it is, and a classifier learns on its vectors. Fine-tuning changes the model itself with low-rank
         additions (LoRA): texts of one label move together. It learns from {plural(rows.length, 'example')} and is judged on the{' '}
         {formatCount(held.length)} held back.
+        {areExamples(classes) && ' These examples are chosen so that nouns mislead: each thing occurs under every label.'}
       </p>
       <div class="tune">
         <div>
