@@ -65,7 +65,7 @@ async function numbers(page) {
   await step(page, 5);
   const weights = [...out.attentions[layer].data.slice((head * seq + from) * seq, (head * seq + from + 1) * seq)];
   expect('shares', await texts(page, '.num:last-child'), shares(weights));
-  // Of all heads the one that gives a word, which does not stand beside the followed one, most above what other tokens give it.
+  // The head that gives a word most above what other tokens give it, among words that do not stand beside the followed one.
   const far = tokens.flatMap((token, k) => (Math.abs(k - from) > 1 && /\w/.test(token) && token[0] !== '[' ? [k] : []));
   const links = out.attentions.flatMap(({ data, dims }) =>
     Array.from({ length: dims[1] }, (_, h) =>

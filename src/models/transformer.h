@@ -73,7 +73,7 @@ struct Convolutions {
                       TargetList& list);
   void (*add_short_targets)(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer,
                             std::size_t i, TargetList& list);
-  // Of a matrix in groups: rows [first, first + out) of a Linear. pattern: its name among `names`.
+  // The rows [first, first + out) of a Linear from a matrix in groups. pattern: its name among `names`.
   void (*add_pointwise)(const TransformerConfig& config, const TransformerNames& names, const char* pattern,
                         const std::string& name, const LinearWeights& layer, std::int64_t first, std::int64_t out,
                         TargetList& list);

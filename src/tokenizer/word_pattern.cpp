@@ -8,7 +8,7 @@ struct Char {
   std::uint8_t size;
 };
 
-// Of valid UTF-8, beyond ASCII.
+// Reads a character beyond ASCII from valid UTF-8.
 Char read_long(const char* at) {
   const auto byte = [at](int i) { return static_cast<char32_t>(static_cast<unsigned char>(at[i])); };
   const char32_t first = byte(0);

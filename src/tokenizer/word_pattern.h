@@ -75,8 +75,8 @@ struct WordPattern {
   }
 
   const char* any_word_end(const char* at, const char* end) const;
-  // Of a word of ASCII letters, perhaps after a space; nullptr for others. Eight bytes at once: no branch depends on the length of
-  // a short word, which no processor foretells.
+  // word_end() for a word of ASCII letters, perhaps after a space; nullptr for others. Eight bytes at once: no branch depends on
+  // the length of a short word, which processors cannot predict.
   const char* plain_word_end(const char* at, const char* end) const {
     const auto kind = [](char c) { return kAsciiKinds[static_cast<unsigned char>(c)]; };
     const bool is_cased = letters == Letters::kCased;

@@ -471,9 +471,9 @@ export interface TokenizerHelpers {
   /** Chunks of at most `max_tokens` tokens each, counted on the chunk itself; none for a text of white space. */
   chunk(text: string, options: ChunkOptions): Chunk[];
   /**
-   * The beginning of a text that has at most so many tokens, special tokens included: up to where the first of its tokens end, without a part of a
-   * character (of a letter with its marks, of an emoji). `count` of the result is at most `tokens`; it is one or two less where that character, or the word that is cut, needs more.
-   * Fewer tokens than the special ones are an `InputError`.
+   * The beginning of a text that has at most so many tokens, special tokens included. It ends where a token ends, and never within a character (a letter with its marks,
+   * an emoji). `count` of the result is at most `tokens`; it is one or two less if the next character, or the rest of a word, needs more. Fewer tokens than the special
+   * ones are an `InputError`.
    *
    * @example
    * const tokenizer = await AutoTokenizer.from_pretrained();

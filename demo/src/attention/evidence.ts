@@ -1,7 +1,7 @@
 // What may be said of heads: a link counts only as far as it is stronger than the average of its column, and if the answer depends on the head.
 import type { Inside } from './use_inside.js';
 
-/** Of a token's attention: so much more than other tokens give, or than in another sentence, is worth a claim. */
+/** The share of a token's attention, above what other tokens give or above another sentence's, that is worth a claim. */
 export const kContrast = 0.1;
 
 /** In one sentence alone: standard deviations above the average. Heads that look at one word from everywhere do so by 0.7 here and 0.5 there. */

@@ -47,7 +47,7 @@ export function useTold(model: ReadyModel | undefined, text: string, other: stri
     if (!inside || from === undefined || pair === undefined) return;
     const verdict = pair ? verdictOf(inside, pair, from) : undefined;
     const own = linkToTell(inside, from) ?? { layer: 0, head: 0, from, to: from, weight: 0, average: 0, spread: 0 };
-    // Of two sentences, the head with the largest difference, whether it tells or not.
+    // The head that differs most between the two sentences, whether it tells them apart or not.
     const link = verdict?.shown.ours ?? own;
     const of = (all: Float32Array[][]) => all[link.layer]?.[link.head] ?? new Float32Array();
     const { queries, keys, values, attentions, headDim, hiddenSize, inputs } = inside;

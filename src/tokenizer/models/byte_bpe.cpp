@@ -58,7 +58,7 @@ ByteBpe::ByteBpe(const Vocabulary& vocabulary, const Merges& merges, bool whole_
   }
 }
 
-// Of a word that ShortWords does not take.
+// Writes the ids of a word that ShortWords does not take.
 std::int32_t* ByteBpe::put_long(const char* word, std::size_t size, bool is_part, std::int32_t* out) const {
   if (size <= LongWords::kMostBytes) {
     const std::size_t count = long_words_.get(LongWords::key_of(word, size, is_part && whole_words_), out);
@@ -70,7 +70,7 @@ std::int32_t* ByteBpe::put_long(const char* word, std::size_t size, bool is_part
   return out;
 }
 
-// Of a word that is in no cache yet.
+// Writes the ids of a word that is in no cache yet.
 std::int32_t* ByteBpe::put_new(const char* word, std::size_t size, bool is_part, std::int32_t* out) const {
   const bool has_own_tokens = is_part && whole_words_;
   const std::int32_t id = whole_words_ && !is_part ? whole(word, size) : Vocabulary::kAbsent;
@@ -89,7 +89,7 @@ std::int32_t* ByteBpe::put_new(const char* word, std::size_t size, bool is_part,
   return end;
 }
 
-// In parts that no merge joins, which are often known.
+// Writes the ids of a word in parts that no merge joins, which are often known.
 std::int32_t* ByteBpe::put_parts(const char* word, std::size_t size, std::int32_t* out) const {
   for (std::size_t begin = 0, end; begin < size; begin = end) {
     for (end = begin + 1; end < size && joins_.may_be(word, end, size);) ++end;
