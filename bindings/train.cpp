@@ -6,6 +6,7 @@
 #include "tasks/device.h"
 #include "tasks/device_embed.h"
 #include "tasks/find_spans.h"
+#include "tasks/input_gradient.h"
 #include "tasks/plan_text.h"
 #include "tasks/sparse_vectors.h"
 #include "tasks/token_vectors.h"
@@ -336,6 +337,20 @@ Result<void> FullModelHandle::train_outputs(Arguments& in, PlainAnswer& out) {
 Result<void> FullModelHandle::train_gradient(Arguments& in, PlainAnswer&) {
   const auto values = in.floats();
   return trainer_->accumulate_gradient(values, in.number());
+}
+Result<void> FullModelHandle::input_gradient(Arguments& in, PlainAnswer& out) {
+  Batch batch;
+  for (auto* list : {&batch.input_ids, &batch.token_type_ids, &batch.position_ids}) {
+    const auto values = in.ints();
+    list->assign(values.begin(), values.end());
+  }
+  batch.seq_start.push_back(static_cast<std::int32_t>(batch.input_ids.size()));
+  const auto embeddings = in.floats(), d_hidden = in.floats(), d_logits = in.floats();
+  auto found = wattn::input_gradient(model(), batch, embeddings,
+                                     {.hidden = d_hidden, .logits = d_logits, .token = in.integer<std::int64_t>()});
+  if (!found.ok()) return found.error();
+  InputGradientAnswer{out}.gradient(out.keep(std::move(found).value()));
+  return {};
 }
 Result<void> FullModelHandle::train_drop(Arguments&, PlainAnswer&) {
   trainer_->drop_gradients();

@@ -119,6 +119,8 @@ class TrainingPass {
   void forward(Tape& tape, float* hidden, Arena& arena) {
     Places places{.stream = tape.first(), .relative = take_relative(arena).rows, .sources = const_cast<float*>(sources_.states)};
     run_forward(plan_.embeddings, {}, -1, places, arena);
+    const std::int64_t size = input_.sizes.tokens * plan_.values[kStreamValue].width;
+    if (options_.input) std::copy_n(options_.input, size, tape.first());
     for (std::size_t i = 0; i < plan_.layers.size(); ++i) {
       Tape::Layer& layer = tape.layer(i);
       layer.data[kStreamValue] = i == 0 ? tape.first() : tape.result(i - 1) ? tape.result(i - 1) : hidden;
@@ -126,7 +128,6 @@ class TrainingPass {
       places.tape = layer.data.data();
       run_forward(plan_.layers[i].steps, layer.known, static_cast<std::int64_t>(i), places, arena);
     }
-    const std::int64_t size = input_.sizes.tokens * plan_.values[kStreamValue].width;
     if (const float* last = tape.result(plan_.layers.size() - 1)) std::copy_n(last, size, hidden);
     places.stream = hidden;
     if (plan_.final_norm.section >= 0) run_forward(plan_.final_norm, {}, -1, places, arena);
@@ -196,7 +197,7 @@ class TrainingPass {
     return {.use = plan_.layers[i].steps,
             .result = tape.layer(i).result,
             .known = tape.layer(i).known,
-            .input = static_cast<std::int64_t>(i) > scope_.first_layer || reaches_embeddings(),
+            .input = static_cast<std::int64_t>(i) > scope_.first_layer || reaches_embeddings() || scope_.input,
             .relative_input = plan_.distances && reaches_embeddings(),
             .sources = sources_.d_states != nullptr,
             .layers = scope_.layers,

@@ -21,6 +21,7 @@ struct BackwardScope {
   const WordTable* words = nullptr;  // where the word embeddings' gradients go, if two stacks share them; null: as the others
   RowTable* word_rows = nullptr;     // where they go instead, if no head shares them; has the rows of the batch
   std::span<const BiasGradient> biases{};
+  bool input = false;  // leaves the gradient of what the first layer reads in d_hidden; the embeddings have no gradients then
 };
 
 // What the cross attention of a decoder reads: an encoder's states, packed like a batch's sequences, one source for each.
@@ -54,6 +55,7 @@ struct TapeOptions {
   // gradients of layers before it are, which come later. backward() then sets the gradients of layers to zero first. null: no
   // gradients may be used so, for instance because they have something.
   const Plan* spare = nullptr;
+  const float* input = nullptr;  // [tokens, hidden] that the first layer reads in place of the embeddings; null: the embeddings
 };
 
 // Plans are those of Transformer::training_plan().

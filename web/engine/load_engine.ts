@@ -22,7 +22,18 @@ export async function loadEngine(
   const theirs = typeof own === 'object' && own && !Array.isArray(own) && !areOwn(own);
   const named = theirs ? ownCopy((await import('./transformers_js.js')).toLoadOptions(where, own)) : own;
   const options = readOptions(where, named, { ...kRules, ...(theirs && { weights_at: 'any', device: 'any' }) });
-  return loadWith({ where, model, options: options as LoadOptions, head, idsOnly });
+  const request = { where, options: options as LoadOptions, head, idsOnly };
+  const engine = await loadWith({ ...request, model });
+  const bytes = typeof model === 'object' && model ? new WeakRef(model) : undefined; // not kept alive for this
+  requests.set(engine, () => (bytes && !bytes.deref() ? undefined : { ...request, model: bytes ? bytes.deref() : model }));
+  return engine;
+}
+
+const requests = new WeakMap<AnyEngine, () => LoadRequest | undefined>();
+/** Loads the model of an engine once more. undefined: what it was loaded from is gone. */
+export async function reload(engine: AnyEngine, changes: object): Promise<AnyEngine | undefined> {
+  const request = requests.get(engine)?.();
+  return request && loadWith({ ...request, options: { ...request.options, ...changes } });
 }
 
 async function loadWith(request: LoadRequest): Promise<AnyEngine> {

@@ -689,6 +689,10 @@ export interface StateAnswer extends Answer {
   state: Float32Array;
 }
 
+export interface InputGradientAnswer extends Answer {
+  gradient: Float32Array;
+}
+
 export interface TensorsAnswer extends Answer {
   names: string[];
   shapes: Int32Array[];
@@ -792,6 +796,16 @@ export interface FullModelCalls {
   device_cancel(job: number): Answer;
   /** between begin and finish */
   blocks_of(names: readonly string[]): BlocksAnswer;
+  /** of one text: see tasks/input_gradient.h. Empty lists are not given */
+  input_gradient(
+    input_ids: ArrayLike<number>,
+    token_type_ids: ArrayLike<number>,
+    position_ids: ArrayLike<number>,
+    embeddings: ArrayLike<number>,
+    d_hidden: ArrayLike<number>,
+    d_logits: ArrayLike<number>,
+    token: number,
+  ): InputGradientAnswer;
   train_begin(options: SeamTrainOptions): TrainBegunAnswer;
   train_plan(tokens: number, max_seq: number, parts: number, words: number): TrainPlanAnswer;
   train_words(
@@ -861,7 +875,7 @@ export interface TrainingCalls {
 /** The calls of each handle, in their order in C++, each with the kinds of its arguments: see kWrite in wire_calls.ts. */
 export const kCalls = {
   Model:
-    'describe l,gguf_files b,begin lo,begin_weight_file sn,push b,make_room_for_helpers n,use_helpers n,finish,add_adapter wif,use_adapter n,delete_adapter n,merge_adapter n,embed tonn,predict tton,generate Ion,constrain iin,propose in,rows,set_rows f,end_generation,save_prefix i,load_prefix ibn,release_prefix n,run nn,cancel n,forward iiiiifffwFo,describe_tokenizer,tokens_to_string w,token_to_id s,info,summary n,find_spans tton,token_vectors ton,sparse_vectors ton,plan,device_plan,device_weight nn,device_bytes nnn,device_embed ton,device_pool nnn,device_finish nf,device_cancel n,blocks_of w,train_begin o,train_plan nnnn,train_words ttifn,train_count ttifn,train_accumulate ttifnn,train_outputs ttifnnn,train_gradient fn,train_drop,train_evaluate ttifn,train_update,train_state,train_set_state fn,train_adapter,checkpoint',
+    'describe l,gguf_files b,begin lo,begin_weight_file sn,push b,make_room_for_helpers n,use_helpers n,finish,add_adapter wif,use_adapter n,delete_adapter n,merge_adapter n,embed tonn,predict tton,generate Ion,constrain iin,propose in,rows,set_rows f,end_generation,save_prefix i,load_prefix ibn,release_prefix n,run nn,cancel n,forward iiiiifffwFo,describe_tokenizer,tokens_to_string w,token_to_id s,info,summary n,find_spans tton,token_vectors ton,sparse_vectors ton,plan,device_plan,device_weight nn,device_bytes nnn,device_embed ton,device_pool nnn,device_finish nf,device_cancel n,blocks_of w,input_gradient iiifffn,train_begin o,train_plan nnnn,train_words ttifn,train_count ttifn,train_accumulate ttifnn,train_outputs ttifnnn,train_gradient fn,train_drop,train_evaluate ttifn,train_update,train_state,train_set_state fn,train_adapter,checkpoint',
   Tokenizer: 'load l,load_gguf bn,describe',
   Training: 'load b,feed t,step,result',
 } as const;

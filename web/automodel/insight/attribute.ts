@@ -4,58 +4,22 @@ import { ownCopy, readOptions } from '../../core/options.js';
 import { Tensor } from '../../core/tensor.js';
 import type { ForwardOptions, ModelInputs } from '../../engine/types.js';
 import type { Model } from '../../tasks/embed_types.js';
-import { defaultMetric, measureAll, measureOne, perRowOf, readOne, runOne, toMetric, type OneText } from './measure.js';
-import type { Attribution, AttributeOptions, LogitMetric, MetricFunction } from './types.js';
+import { differences } from './differences.js';
+import { exactSlopes } from './gradients.js';
+import {
+  defaultMetric,
+  kEmbeddings,
+  measureAll,
+  measureOne,
+  perRowOf,
+  readOne,
+  runOne,
+  toMetric,
+  type OneText,
+} from './measure.js';
+import type { Attribution, AttributeOptions, LogitMetric } from './types.js';
 
 const where = 'attribute';
-const kTap = 'embeddings.output';
-const kStep = 0.05; // of a derivative, relative to the vector
-
-/**
- * Weights of central differences for offsets 1, 2, ..: exact for polynomials up to degree 8. The points lie wide apart, so that rounding in float32 stays small
- * (Fornberg 1988, doi:10.1090/S0025-5718-1988-0935077-0).
- */
-const kStencil = [4 / 5, -1 / 5, 4 / 105, -1 / 280];
-
-interface Line {
-  /** The embeddings at which derivatives are taken, and a direction for each token: [seq, width]. */
-  at: Float32Array;
-  along: Float32Array;
-}
-
-const norm = (row: Float32Array) => Math.hypot(...row);
-
-/** For each token, the derivative of the metric when its embedding moves along its direction: [seq]. 0 where a direction is 0. */
-async function derivatives(
-  model: Model,
-  text: OneText,
-  lines: readonly Line[],
-  { width, perRow, metric, options }: { width: number; perRow: number; metric: MetricFunction; options: ForwardOptions },
-): Promise<Float64Array[]> {
-  const places: { line: number; token: number; weight: number }[] = [];
-  const changes: { values: Float32Array }[] = [];
-  lines.forEach(({ at, along }, line) => {
-    for (let token = 0; token < text.seq; ++token) {
-      const [begin, end] = [token * width, (token + 1) * width];
-      const [size, far] = [norm(at.subarray(begin, end)), norm(along.subarray(begin, end))];
-      if (far === 0 || text.mask[token] === 0) continue;
-      const step = kStep * Math.min(1, Math.max(1e-6, size / far));
-      kStencil.forEach((weight, i) => {
-        for (const sign of [1, -1]) {
-          const values = at.slice();
-          for (let k = begin; k < end; ++k) values[k]! += sign * (i + 1) * step * (along[k] as number);
-          places.push({ line, token, weight: (sign * weight) / step });
-          changes.push({ values });
-        }
-      });
-    }
-  });
-  const found = await measureAll(model, text, { tap: kTap, changes, width, perRow }, metric, options);
-  const out = lines.map(() => new Float64Array(text.seq));
-  places.forEach(({ line, token, weight }, i) => ((out[line] as Float64Array)[token]! += weight * (found[i] as number)));
-  return out;
-}
-
 /** Points and weights of Gauss-Legendre quadrature on [0, 1]. */
 export function gaussLegendre(count: number): { points: number[]; weights: number[] } {
   const points: number[] = [];
@@ -79,9 +43,10 @@ export function gaussLegendre(count: number): { points: number[]; weights: numbe
 
 /**
  * How much each token of one text adds to a number of the model's output: Captum's `InputXGradient`, `IntegratedGradients` and an ablation, taken at the output of the
- * embeddings and summed over its components. Derivatives are central differences of order 8 along each token's embedding, eight forward passes each:
- * with `dtype: 'f32'` they equal those of automatic differentiation to about 1e-4 of the largest score; with quantised weights they are rough. `'leave_one_out'` takes one
- * pass a token, `'gradient_x_input'` 8, `'integrated_gradients'` `8 n_steps`: seconds and minutes for a text of twenty tokens and a model of 20 M weights.
+ * embeddings and summed over its components. For the two gradients the model is loaded once more, in float32 and with the WebAssembly that trains, and stays until
+ * `dispose()`; a gradient takes about three passes. Where the metric is a function, or the model cannot learn (static embeddings, an encoder's
+ * part of an encoder-decoder, an adapter in use), derivatives are central differences of order 8 along each token's embedding: eight passes a token, equal to automatic
+ * differentiation to about 1e-3 of the largest score with `dtype: 'f32'`.
  *
  * Attention says where a head looks, an attribution what the answer depends on: they may disagree, and so may methods.
  *
@@ -132,24 +97,21 @@ export async function attribute(model: Model, inputs: ModelInputs, options?: Att
     return answer(scores);
   }
   const how = { width, perRow, metric, options: forward };
+  const slopes = (await exactSlopes(model, text, how)) ?? differences(model, text, how);
   const end = embeddings.data;
-  if (method === 'gradient_x_input') {
-    const [scores] = await derivatives(model, text, [{ at: end, along: end }], how);
-    return answer(scores as Float64Array);
-  }
+  if (method === 'gradient_x_input') return answer(await slopes(end, end));
   const start = await startOf(model, own.baseline, text, end.length, forward);
   const along = end.map((x, k) => x - (start[k] as number));
   const { points, weights } = gaussLegendre(own.n_steps ?? 50);
   const sums = new Float64Array(text.seq);
   for (const [i, point] of points.entries()) {
     const at = start.map((x, k) => x + point * (along[k] as number));
-    const [slopes] = await derivatives(model, text, [{ at, along }], how);
-    (slopes as Float64Array).forEach((slope, token) => (sums[token]! += (weights[i] as number) * slope));
+    (await slopes(at, along)).forEach((slope, token) => (sums[token]! += (weights[i] as number) * slope));
   }
   const [baseline] = (await measureAll(
     model,
     text,
-    { tap: kTap, changes: [{ values: start }], width, perRow },
+    { tap: kEmbeddings, changes: [{ values: start }], width, perRow },
     metric,
     forward,
   )) as [number];

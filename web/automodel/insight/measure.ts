@@ -5,8 +5,11 @@ import { Tensor } from '../../core/tensor.js';
 import { toInputs } from '../../engine/model_inputs.js';
 import type { ForwardOptions, ModelInputs, ModelOutput } from '../../engine/types.js';
 import type { Model } from '../../tasks/embed_types.js';
+import type { OutputGradient } from '../../tasks/input_gradient.js';
 import type { CosineMetric, LogitMetric, Metric, MetricFunction } from './types.js';
 
+/** The tap at which attribution takes place: what the first layer reads. */
+export const kEmbeddings = 'embeddings.output';
 const kMostFloats = 2 ** 22; // of the largest tensor of one call
 
 /** One text: `[1, seq]` of ids, types and mask. */
@@ -29,7 +32,7 @@ export function readOne(where: string, inputs: ModelInputs): OneText {
 }
 
 /** Copies of one text; masks: of each copy, if they differ. */
-function copiesOf({ seq, ids, types, mask }: OneText, count: number, masks?: readonly Int32Array[]): ModelInputs {
+export function copiesOf({ seq, ids, types, mask }: OneText, count: number, masks?: readonly Int32Array[]): ModelInputs {
   const repeat = (rows: (row: number) => Int32Array) => {
     const data = new Int32Array(count * seq);
     for (let row = 0; row < count; ++row) data.set(rows(row), row * seq);
@@ -119,8 +122,17 @@ function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
   return aa === 0 || bb === 0 ? 0 : dot / Math.sqrt(aa * bb);
 }
 
-function logitOf(where: string, { logit, against, position = -1 }: LogitMetric): MetricFunction {
-  return (output, row) => {
+/** A metric whose derivative is known. */
+export interface NamedMetric extends MetricFunction {
+  /** Of the first row, whose token is a column. */
+  gradient?(output: ModelOutput, text: OneText): OutputGradient;
+}
+
+const kNothing = new Float32Array();
+
+function logitOf(where: string, { logit, against, position = -1 }: LogitMetric): NamedMetric {
+  /** The row of logits that is read, by its column and where it begins. */
+  const find = (output: ModelOutput, row: number) => {
     const { logits } = output;
     if (!logits)
       throw new InputError(`${where}: option 'metric': logit: expected a model with a head (AutoModelFor..), found none`);
@@ -131,27 +143,54 @@ function logitOf(where: string, { logit, against, position = -1 }: LogitMetric):
     if (!(Number.isInteger(column) && column >= 0 && column < seq)) {
       throw new InputError(`${where}: option 'metric': position: expected one of ${seq} tokens, found ${position}`);
     }
-    const at = (index: number) => {
-      if (Number.isInteger(index) && index >= 0 && index < width)
-        return logits.data[(row * seq + column) * width + index] as number;
+    for (const index of [logit, against ?? 0]) {
+      if (Number.isInteger(index) && index >= 0 && index < width) continue;
       throw new InputError(`${where}: option 'metric': expected an index below ${width}, found ${describe(index)}`);
-    };
-    return at(logit) - (against === undefined ? 0 : at(against));
+    }
+    return { data: logits.data, begin: (row * seq + column) * width, width, column };
   };
+  const value = (output: ModelOutput, row: number) => {
+    const { data, begin } = find(output, row);
+    return (data[begin + logit] as number) - (against === undefined ? 0 : (data[begin + against] as number));
+  };
+  const gradient: NamedMetric['gradient'] = (output) => {
+    const { width, column } = find(output, 0);
+    const logits = new Float32Array(width);
+    logits[logit] = 1;
+    if (against !== undefined) logits[against]! -= 1;
+    return { hidden: kNothing, logits, token: column };
+  };
+  return Object.assign(value, { gradient });
+}
+
+function cosineTo(where: string, vector: Float64Array): NamedMetric {
+  const value = (output: ModelOutput, row: number) => {
+    const mean = meanVector(output, row);
+    if (mean.length === vector.length) return cosine(mean, vector);
+    throw new InputError(`${where}: option 'metric': cosine: expected ${mean.length} numbers, found ${vector.length}`);
+  };
+  const gradient: NamedMetric['gradient'] = (output, { seq, mask }) => {
+    const mean = meanVector(output, 0, mask);
+    const [length, other] = [Math.hypot(...mean), Math.hypot(...vector)];
+    const hidden = new Float32Array(seq * mean.length);
+    if (length === 0 || other === 0) return { hidden, logits: kNothing, token: 0 };
+    const now = cosine(mean, vector);
+    const count = mask.reduce((sum, kept) => sum + kept, 0);
+    // d cos(a, b) / da = b / (|a| |b|) - cos(a, b) a / |a|^2, of a mean over the tokens.
+    const row = mean.map((x, k) => ((vector[k] as number) / (length * other) - (now * x) / length ** 2) / count);
+    for (let token = 0; token < seq; ++token) if (mask[token]) hidden.set(row, token * row.length);
+    return { hidden, logits: kNothing, token: 0 };
+  };
+  return Object.assign(value, { gradient });
 }
 
 /** The caller's metric as a function; undefined if there is none. */
-export function toMetric(where: string, metric: Metric | undefined | null): MetricFunction | undefined {
+export function toMetric(where: string, metric: Metric | undefined | null): NamedMetric | undefined {
   if (metric === undefined || metric === null || typeof metric === 'function') return metric ?? undefined;
   const own = ownCopy(metric) as Partial<LogitMetric & CosineMetric>;
   if (typeof own === 'object' && own.cosine !== undefined) {
     const { cosine: given } = readOptions(`${where}: metric`, own, { cosine: 'any' });
-    const vector = Float64Array.from(given as ArrayLike<number>);
-    return (output, row) => {
-      const mean = meanVector(output, row);
-      if (mean.length === vector.length) return cosine(mean, vector);
-      throw new InputError(`${where}: option 'metric': cosine: expected ${mean.length} numbers, found ${vector.length}`);
-    };
+    return cosineTo(where, Float64Array.from(given as ArrayLike<number>));
   }
   if (typeof own === 'object' && own.logit !== undefined) {
     const given = readOptions(`${where}: metric`, own, { logit: 'index', against: 'index', position: 'number' });
@@ -167,7 +206,7 @@ export function winnerOf({ logits }: ModelOutput): number | undefined {
 }
 
 /** The metric that is taken if the caller gives none. against: the other run of two. */
-export function defaultMetric(where: string, output: ModelOutput, text: OneText, against?: ModelOutput): MetricFunction {
+export function defaultMetric(where: string, output: ModelOutput, text: OneText, against?: ModelOutput): NamedMetric {
   const logit = winnerOf(output);
   if (logit !== undefined) {
     const other = against && winnerOf(against);
@@ -176,7 +215,7 @@ export function defaultMetric(where: string, output: ModelOutput, text: OneText,
   if (output.logits || output.start_logits) {
     throw new InputError(`${where}: option 'metric': expected { logit, position } for a model with logits per token, found none`);
   }
-  return toMetric(where, { cosine: meanVector(output, 0, text.mask) }) as MetricFunction;
+  return toMetric(where, { cosine: meanVector(output, 0, text.mask) }) as NamedMetric;
 }
 
 /** Floats of the largest output of one copy. */
