@@ -41,11 +41,11 @@ const kinOf = (term: string): string => (term.endsWith('s') ? term.slice(0, -1) 
 /** Shorter words have none: 'as' is no plural. */
 const kLeastKin = 4;
 
-/** asked: how often the query has each term. open: the last one, if it may be the beginning of a word. */
+/** onTheirWay: words are fetched meanwhile. asked: how often the query has each term. open: the last one, if it may be the beginning of a word. */
 export async function scoreWords(
   files: Files,
   head: Head,
-  pages: Pages,
+  onTheirWay: Promise<Pages>,
   asked: ReadonlyMap<string, number>,
   open: string | undefined,
 ): Promise<ScoredWords> {
@@ -77,7 +77,7 @@ export async function scoreWords(
   const rare = [...wanted.keys()].filter((term) => !isCommon(term));
   const lists = new Map<string, { list: Postings; holders: number }>();
   const add = async (term: string) => {
-    const list = await lookUp(term, term === open);
+    const [list, pages] = await Promise.all([lookUp(term, term === open), onTheirWay]);
     let [holders, last] = [0, -1];
     for (const row of list.rows) {
       const page = pages.pageOf(row);
@@ -93,6 +93,7 @@ export async function scoreWords(
   const needed = common.filter(({ idf }) => !hasRare || idf >= kShare * (weight + idf));
   await Promise.all(needed.map(({ term }) => add(term)));
 
+  const pages = await onTheirWay;
   const scores = new Float32Array(head.pages);
   const shares = new Float32Array(head.rows);
   const found: number[] = [];

@@ -71,7 +71,7 @@ class Build {
       for (const word of words) wanted.set((last = word).term, (wanted.get(word.term) ?? 0) + 1);
     }
     const isOpen = prefix && last?.end === query.length && last.term.length > 1 && !kUnspaced.test(last.term);
-    return scoreWords(this.files, this.head, await this.pages(), wanted, isOpen ? last!.term : undefined);
+    return scoreWords(this.files, this.head, this.pages(), wanted, isOpen ? last!.term : undefined);
   }
 
   /** The pages that hold the words best. */

@@ -4,8 +4,10 @@ import { ByteReader, ByteWriter } from './bytes.js';
 import { Pieces } from './pieces.js';
 
 export class Table {
+  private known: Pieces | undefined;
+
   private constructor(
-    readonly pieces: Pieces,
+    private readonly names: readonly string[],
     readonly dims: number,
     /** [pieces] what a step of a row is worth. */
     private readonly scales: Float32Array,
@@ -23,7 +25,7 @@ export class Table {
       scales[piece] = most / 127;
       if (most > 0) row.forEach((value, j) => (steps[piece * dims + j] = Math.round((127 * value) / most)));
     }
-    return new Table(new Pieces(pieces), dims, scales, steps);
+    return new Table(pieces, dims, scales, steps);
   }
 
   static read(bytes: Uint8Array, file: string): Table {
@@ -33,17 +35,17 @@ export class Table {
     const scales = new Float32Array(reader.raw(4 * pieces.length).slice().buffer);
     const steps = new Int8Array(reader.raw(pieces.length * dims).slice().buffer);
     if (!reader.isAtEnd) throw new ModelFormatError(`static index: ${file} has more bytes than its table`);
-    return new Table(new Pieces(pieces), dims, scales, steps);
+    return new Table(pieces, dims, scales, steps);
+  }
+
+  /** Made for the first query: while a box is loading, the hits of words come first. */
+  get pieces(): Pieces {
+    return (this.known ??= new Pieces(this.names));
   }
 
   write(): Uint8Array {
     const bytes = (array: Float32Array | Int8Array) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-    return new ByteWriter()
-      .number(this.dims)
-      .text(this.pieces.pieces.join('\n'))
-      .raw(bytes(this.scales))
-      .raw(bytes(this.steps))
-      .done();
+    return new ByteWriter().number(this.dims).text(this.names.join('\n')).raw(bytes(this.scales)).raw(bytes(this.steps)).done();
   }
 
   /** The vector of a text at unit length; zeros if the table knows none of its words. */
