@@ -29,6 +29,7 @@ Search::Stops make_stops(const Tokenizer& tokenizer, const std::vector<std::stri
 // The options for one prompt, with its limits of new tokens.
 Result<GenerateOptions> options_for(const GenerateRequest& request, std::size_t index, std::int64_t prompt, std::int64_t context) {
   GenerateOptions options = request.options;
+  if (index < request.seeds.size()) options.seed = static_cast<std::uint64_t>(request.seeds[index]);
   const std::string which = "prompt " + std::to_string(index) + ": ";
   if (prompt == 0) return input_error(which + "expected at least one token, found none");
   const std::int64_t room = context - prompt;

@@ -21,6 +21,7 @@ struct GenerateRequest {
   std::int64_t min_length = 0;                           // including the prompt
   std::optional<std::int32_t> decoder_start_token_id{};  // encoder-decoder: the first token of every sequence
   std::vector<std::string> stop_strings{};               // end a sequence and remain in the text
+  std::vector<std::int32_t> seeds{};                     // [prompts] in place of options.seed; empty: all have that
   std::vector<std::int32_t> holds{};                     // [prompts] numbers for Slots::hold(); empty: none
   bool pauses = false;                                   // a step ends at each GenerationPhase
   // [prompts] Nothing is generated: the prompts are read, and steps pause with the rows of each prompt's tokens from this one on.

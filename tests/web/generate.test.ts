@@ -54,6 +54,15 @@ describe('text-generation', () => {
     expect(['eos', 'length']).toContain(all[0]?.[0]?.finish_reason);
   });
 
+  it('draws for each prompt by itself without a seed, and with one as if it were alone', async () => {
+    const options = { do_sample: true, temperature: 3, max_new_tokens: 12 };
+    const texts = (results: any[]) => results.map(([{ generated_text }]) => generated_text as string);
+    const prompts = Array.from({ length: 20 }, () => 'abc'); // more than run together
+    expect(new Set(texts(await generate(prompts, options))).size).toBe(20);
+    const [alone] = texts([await generate('abc', { ...options, seed: 5 })]);
+    expect(new Set(texts(await generate(prompts, { ...options, seed: 5 })))).toEqual(new Set([alone]));
+  });
+
   it('draws the same with the same seed', async () => {
     const options = { max_new_tokens: 16, do_sample: true, temperature: 1.4, top_p: 0.95, num_return_sequences: 2 };
     const one = await generate('abc', { ...options, seed: 5 });

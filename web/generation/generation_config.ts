@@ -206,7 +206,6 @@ export function readGenerateOptions(
   if (given.max_new_tokens !== undefined) delete given.max_length;
   defaults.decoder_start_token_id ??= (config.decoder_start_token_id ?? own.bos_token_id) as number;
   const seam = ownCopy({ ...defaults, ...given });
-  if (seam.do_sample && seam.seed === undefined) seam.seed = Math.floor(Math.random() * 2 ** 31);
   return { seam, ...ownPlan(seam, { ...toOwn(file, own), ...toOwn('generate', ownCopy(options) as Record<string, unknown>) }) };
 }
 

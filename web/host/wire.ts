@@ -198,6 +198,8 @@ export interface SeamGenerateRequest {
   top_p?: number | undefined;
   min_p?: number | undefined;
   seed?: number | undefined;
+  /** of each prompt, in place of seed */
+  seeds?: number[] | undefined;
   repetition_penalty?: number | undefined;
   no_repeat_ngram_size?: number | undefined;
   bad_words_ids?: number[][] | undefined;

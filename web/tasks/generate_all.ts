@@ -159,7 +159,9 @@ async function generateTogether(
 ): Promise<GeneratedSequence[][]> {
   const steps = needsSteps(plan) ? await import('../generation/own_steps.js') : undefined;
   const own = steps && (await steps.OwnSteps.make(engine, plan, prompts, before, signal, end, guide !== undefined));
-  const options = { ...plan.seam, ...own?.seam };
+  const options = ownCopy({ ...plan.seam, ...own?.seam });
+  // Without a seed, equal prompts draw their own numbers; with one, a prompt has the text that it has alone.
+  if (options.do_sample && options.seed === undefined) options.seeds = prompts.map(() => Math.floor(Math.random() * 2 ** 31));
   const holds = hold === undefined ? {} : { holds: prompts.map((_, i) => hold + i) };
   const pieces = give && makePieces(engine, text, before, own, give);
   before.forEach((ids, prompt) => {
