@@ -29,8 +29,8 @@ const kBudgets = {
   'search_element_entry.js': 7_000, // with `src` also what static_search_entry.js has
   'wattn-full-simd.wasm': 430_000,
   'wattn-full-relaxed.wasm': 438_000,
-  'inline.js': 1_035_000, // its .wasm files are gzipped; 40 kB are stemmers
-  'inline_train.js': 1_922_000, // and so are these
+  'inline.js': 1_040_000, // its .wasm files are gzipped; 40 kB are stemmers
+  'inline_train.js': 1_926_000, // and so are these
 };
 
 // The scripts that run in pages, with the .wasm files that they load.

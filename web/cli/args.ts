@@ -69,6 +69,7 @@ export const kCommands: Record<string, Options> = {
   index: { ...kModel, ...kCompute, ...options('out max-tokens overlap vectors static base language', 'words') },
   search: { ...kModel, ...kCompute, ...options('top-k mode syntax', 'words prefix fuzzy') },
   inspect: { ...kModel, ...kCompute, ...options('seq', 'plan json') },
+  doctor: { ...kModel, ...kCompute, ...options('task', 'json') },
   pack: { ...kModel, ...options('dtype out hub vocab layers dim check', '', 'corpus') },
   download: { ...kModel, ...options('task') },
   cache: options('revision cache-dir', 'help'),

@@ -123,6 +123,7 @@ const commands: Record<string, Command> = {
   index: indexFiles,
   search: searchFile,
   inspect,
+  doctor: async (...args) => (await import('./doctor.js')).doctor(...args),
   pack,
   download,
   cache: cacheCommand,

@@ -36,6 +36,7 @@ const kExamples: Record<string, string> = {
   index: 'wattn index notes --out notes.wattn',
   search: 'wattn search notes.wattn "when can I buy rolls"',
   inspect: 'wattn inspect --model google-bert/bert-base-uncased',
+  doctor: 'wattn doctor --model sentence-transformers/all-MiniLM-L6-v2 "A text whose answer looks wrong"',
   pack: 'wattn pack --model sentence-transformers/all-MiniLM-L6-v2 --dtype q8 --out minilm.gguf',
   download: 'wattn download --model sentence-transformers/all-MiniLM-L6-v2',
   cache: 'wattn cache list',
@@ -60,6 +61,7 @@ const kAbout: Record<string, string> = {
   index      make one searchable file of a folder's texts
   search     write {"id": .., "score": .., "text": ..} per hit in such a file
   inspect    show layers, shapes, parameters, MACs, bytes and memory
+  doctor     say what a model makes of a text, and what may surprise
   pack       write the model as one .gguf file
   evaluate   score the model on a data set
   distill    make static embeddings from an encoder
@@ -255,6 +257,17 @@ ${kModelHelp}${kComputeHelp}`,
 
   --seq N               sequence length for shapes and MACs (default: the model's maximum)
   --plan                write the steps of the forward pass instead of a table
+  --json                write one JSON object instead of a table
+
+The model:
+${kModelHelp}${kComputeHelp}`,
+  doctor: `Usage: wattn doctor [--model MODEL] [options] [TEXT]
+
+Says how a model was loaded and from which files, which tokens it reads of a text, which of them are unknown or cut off, what it answers, whether the numbers
+are finite and a text has the same vector alone and in a list, what computes the same in Python, and what of all this may surprise.
+
+  --task TASK           feature-extraction, text-classification, token-classification, fill-mask, text-generation or text2text-generation (default: what
+                        the model's files say)
   --json                write one JSON object instead of a table
 
 The model:

@@ -6,6 +6,7 @@ import type { HeadKind, ModelFacts, ModelKind, PoolingMode } from '../host/seam.
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 import type { GpuFacts } from '../gpu/types.js';
 import type { Tokenizer } from '../tokenizer/types.js';
+import type { ExplainedText, ExplainTextOptions } from './explain_types.js';
 
 export type { GpuFacts, HeadKind, ModelFacts, ModelKind };
 
@@ -242,6 +243,16 @@ export interface LoadedPipeline extends Loaded {
   readonly tokenizer: Tokenizer;
   /** What the model's files say of it. `pipe.model.config.id2label` has the names of labels. */
   readonly model: PipelineModel;
+  /**
+   * What the pipeline makes of a text before the model computes anything: its tokens, which of them are unknown, what is cut off, the prompt, how the model was loaded, and
+   * what of that may surprise. Look here first when an answer seems wrong. With `worker`, too. An `InputError`: no text, or an option that the task does not have.
+   *
+   * @example
+   * const embed = await pipeline('feature-extraction');
+   * const { tokens, left_out, notes } = await embed.explain('The bakery opens at six.');
+   * left_out; // => ""
+   */
+  explain(text: string, options?: ExplainTextOptions | null): Promise<ExplainedText>;
 }
 
 /** The member `model` of a pipeline. */

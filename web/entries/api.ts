@@ -85,6 +85,7 @@ export type * from '../core/types.js';
 export type * from '../source/types.js';
 export type * from '../tokenizer/types.js';
 export type * from '../engine/types.js';
+export type * from '../engine/explain_types.js';
 export type * from '../vectors/types.js';
 export type * from '../vectors/classifier_types.js';
 export type * from '../vectors/clusters_types.js';

@@ -20,6 +20,7 @@ import type { Extras } from '../tokenizer/make_tokenizer.js';
 import type { Tokenizer } from '../tokenizer/types.js';
 import type { Embeddings, QuantizedEmbeddings } from '../vectors/types.js';
 import type { FeatureExtractionPipeline } from './embed_types.js';
+import type { ExplainTextOptions } from '../engine/explain_types.js';
 import type { EmbedOptions, ModelOptions, PoolingMode } from '../engine/types.js';
 import type { ModelSpecifier, ProgressInfo } from '../source/types.js';
 
@@ -209,6 +210,11 @@ const familiar =
     }
   };
 
+const explaining = (engine: AnyEngine, task: string) => ({
+  explain: async (text: unknown, options?: ExplainTextOptions | null) =>
+    (await import('./explain.js')).explain(engine, task, text, options),
+});
+
 async function featureExtraction(engine: AnyEngine): Promise<FeatureExtractionPipeline> {
   const theirs = { pooling: 'none', normalize: false } as const;
   const pipe = familiar('feature-extraction', (texts: unknown, options?: EmbedOptions) =>
@@ -217,7 +223,10 @@ async function featureExtraction(engine: AnyEngine): Promise<FeatureExtractionPi
   const as = (role: Role) =>
     familiar('feature-extraction', (texts: unknown, options?: EmbedOptions | null) => embedAs(engine, role, texts, options));
   Object.assign(await withTokenizer(engine, pipe), { encode_query: as('query'), encode_document: as('document') });
-  return asLoaded(engine, pipe, { task: 'feature-extraction' }) as unknown as FeatureExtractionPipeline;
+  return asLoaded(engine, pipe, {
+    task: 'feature-extraction',
+    ...explaining(engine, 'feature-extraction'),
+  }) as unknown as FeatureExtractionPipeline;
 }
 
 async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined | null, options: ModelOptions) {
@@ -241,7 +250,11 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
     const results = engine.run(task, items, { ...set, adapter: set.adapter ?? active }, signal, onPiece);
     return finish(await (stopped ? results.catch(stopped) : results));
   };
-  return asLoaded(engine, await withTokenizer(engine, pipe), { task: name, ...extend?.(pipe, engine) });
+  return asLoaded(engine, await withTokenizer(engine, pipe), {
+    task: name,
+    ...explaining(engine, name),
+    ...extend?.(pipe, engine),
+  });
 }
 
 /**

@@ -26,6 +26,7 @@ const kInner: typeof kTasks = {
   score: async () => (await import('./score.js')).scoreTexts,
   generate: async () => (await import('./generate_ids.js')).generateIds,
   forward: async () => (await import('./forward.js')).forward,
+  explain: async () => (await import('./explain_task.js')).explainText,
   input_gradient: async () => (await import('./input_gradient.js')).inputGradient,
   save_prefix: async () => (await import('./prefixes.js')).savePrefix,
   load_prefix: async () => (await import('./prefixes.js')).loadPrefix,

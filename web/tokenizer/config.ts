@@ -2,6 +2,7 @@
 import { ModelFormatError } from '../core/errors.js';
 import type { TokenizerAnswer } from '../host/seam.js';
 import { readFields, tokenText, type NamedBytes } from '../source/model_files.js';
+import type { TokenizerInfo } from './types.js';
 
 /** The named special tokens, in the order of Python's all_special_tokens. */
 export const kSpecialTokens = ['bos_token', 'eos_token', 'unk_token', 'sep_token', 'pad_token', 'cls_token', 'mask_token'] as const;
@@ -30,6 +31,15 @@ export const kConfig = 'tokenizer_config.json';
 /** The token of a role, as the files or their class name it. */
 export const tokenOf = ({ roles }: TokenizerAnswer, name: SpecialToken): string | undefined =>
   roles[kSpecialTokens.indexOf(name)] || undefined;
+
+/** What the files say of a tokenizer. */
+export const infoOf = (facts: TokenizerAnswer): TokenizerInfo => ({
+  tokenizer_class: facts.name || null,
+  class_from: facts.from || null,
+  vocabulary: facts.vocabulary,
+  rules: facts.is_of_class ? 'class' : 'tokenizer.json',
+  added_tokens: facts.added_tokens ? facts.added_tokens.split(', ') : [],
+});
 
 /** What the tokens are called where no file names them or a class: those of BERT, RoBERTa, T5, Llama, GPT-2 and Llama 3. */
 const kUsual: { [name in SpecialToken]: readonly string[] } = {

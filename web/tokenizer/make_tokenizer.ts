@@ -10,7 +10,7 @@ import { EncodedArrays } from '../host/wire.js';
 import { Pieces } from './pieces.js';
 import { Tensor } from '../core/tensor.js';
 import { readTexts } from '../core/texts.js';
-import { kSpecialTokens, readTokenizerConfig, specialTokens, type NamedTokens, type SpecialToken, type TokenizerConfig } from './config.js'; // prettier-ignore
+import { infoOf, kSpecialTokens, readTokenizerConfig, specialTokens, type NamedTokens, type SpecialToken, type TokenizerConfig } from './config.js'; // prettier-ignore
 import type { Counter } from './chunk.js';
 import type {
   Chunk,
@@ -418,13 +418,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     },
     model_max_length,
     vocab_size,
-    info: () => ({
-      tokenizer_class: facts.name || null,
-      class_from: facts.from || null,
-      vocabulary: facts.vocabulary,
-      rules: facts.is_of_class ? 'class' : 'tokenizer.json',
-      added_tokens: facts.added_tokens ? facts.added_tokens.split(', ') : [],
-    }),
+    info: () => infoOf(facts),
   };
   const set = (name: SpecialToken, token: string | null | undefined) => {
     if (token != null && (typeof token !== 'string' || idOf(token) === undefined)) {
