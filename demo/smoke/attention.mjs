@@ -135,9 +135,17 @@ async function links(page) {
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save as SVG' }).click()]);
   const svg = readFileSync(await download.path(), 'utf8');
   const most = row.indexOf(Math.max(...row));
-  const column = tokens.map((_, i) => out.attentions[layer].data[(head * seq + i) * seq + most]);
-  const average = column.filter((_, i) => i !== from).reduce((sum, weight) => sum + weight, 0) / (seq - 1);
-  const title = `“${tokens[from]}” looks at “${tokens[most]}” with ${percent(row[most])} % of its attention; other tokens give it ${percent(average)} %`;
+  // The picture has words: pieces stand together.
+  const piecesOf = (token) => {
+    const all = tokens.map((_, i) => i);
+    const first = all.findLast((i) => i <= token && !tokens[i].startsWith('##'));
+    const next = all.find((i) => i > first && !tokens[i].startsWith('##'));
+    return all.slice(first, next);
+  };
+  const wordOf = (token) => piecesOf(token).map((i) => tokens[i].replace('##', '')).join(''); // prettier-ignore
+  const givenBy = (i) => piecesOf(most).reduce((sum, k) => sum + out.attentions[layer].data[(head * seq + i) * seq + k], 0);
+  const average = tokens.reduce((sum, _, i) => (i === from ? sum : sum + givenBy(i)), 0) / (seq - 1);
+  const title = `“${wordOf(from)}” looks at “${wordOf(most)}” with ${percent(givenBy(from))} % of its attention; other tokens give it ${percent(average)} %`;
   if (!svg.includes(`<title>${title}</title>`)) throw new Error(`the picture says ${/<title>.*<\/title>/.exec(svg)}`);
   expect(
     'its weights',

@@ -158,8 +158,13 @@ async function contrast(page) {
     .slice(1)
     .map(Number);
   const [layer, head] = place.map((one) => one - 1);
+  // The pieces of a word stand together.
+  const pieces = words.reduce((all, to) => (/^##/.test(tokens[to]) ? all.at(-1).push(to) : all.push([to]), all), []);
   const percents = ({ attentions }) =>
-    words.map((to) => `${Math.round(100 * attentions[layer].data[(head * seq + from) * seq + to])} %`);
+    pieces.map((all) => {
+      const sum = all.reduce((total, to) => total + attentions[layer].data[(head * seq + from) * seq + to], 0);
+      return `${Math.round(100 * sum)} %`;
+    });
   const bars = (column) => page.locator(`.contrast tbody tr:not(.is-rest) td:nth-child(${column}) small`).allTextContents();
   expect('the first sentence', await bars(1), percents(ours));
   expect('the second sentence', await bars(3), percents(theirs));

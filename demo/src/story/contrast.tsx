@@ -14,6 +14,7 @@ import {
   type Pair,
 } from '../attention/evidence.js';
 import { formatScore } from '../ui/format.js';
+import { plainToken, wordOf, wordsOf } from '../ui/words.js';
 import { written } from './opened.js';
 import type { Told } from './use_story.js';
 
@@ -31,46 +32,62 @@ export function Contrast({ told, onPick }: ContrastProps) {
   const { tokens } = inside;
   const seq = tokens.length;
   const of = (attentions: Float32Array[][], to: number) => linkOf(attentions, seq, link.layer, link.head, link.from, to);
-  const rows = tokens.flatMap((token, i) => (isWord(inside, i) ? [{ token, i, ours: of(inside.attentions, i), theirs: pair && of(pair.attentions, i) }] : [])); // prettier-ignore
-  const most = Math.max(0.05, ...rows.flatMap(({ ours, theirs }) => [ours.weight, theirs?.weight ?? 0]));
+  // A word of several tokens gets what they get together.
+  const share = (attentions: Float32Array[][], all: readonly number[]) => all.reduce((sum, i) => sum + of(attentions, i).weight, 0);
+  const rows = wordsOf(inside)
+    .filter((word) => word.tokens.some((i) => isWord(inside, i)))
+    .map((word) => ({
+      ...word,
+      ours: share(inside.attentions, word.tokens),
+      theirs: pair && share(pair.attentions, word.tokens),
+    }));
+  const most = Math.max(0.05, ...rows.flatMap(({ ours, theirs }) => [ours, theirs ?? 0]));
   const rest = (attentions: Float32Array[][]) =>
     tokens.reduce((sum, _, i) => (isWord(inside, i) ? sum : sum + of(attentions, i).weight), 0);
-  const differs = (ours: Link, theirs: Link) => Math.abs(changeOf({ ours, theirs, share: 0 })) >= kContrast;
-  const changed = pair && tokens.findIndex((token, i) => token !== pair.tokens[i]);
+  const differs = (i: number) =>
+    pair !== undefined &&
+    i !== link.from &&
+    pair.tokens[i] === tokens[i] &&
+    Math.abs(changeOf({ ours: of(inside.attentions, i), theirs: of(pair.attentions, i), share: 0 })) >= kContrast;
+  const others = (all: readonly number[]) => pair && all.map((i) => plainToken(pair.tokens[i] ?? '')).join('');
+  const at = pair && tokens.findIndex((token, i) => token !== pair.tokens[i]);
+  const changed = at !== undefined && at >= 0 ? at : undefined;
   return (
     <table class={`contrast${pair ? '' : ' is-one'}`} data-picture>
       <caption class="visually-hidden">
-        Where “{tokens[link.from]}” looks in layer {link.layer + 1}, head {link.head + 1}, in percent of its attention
+        Where “{wordOf(inside, link.from)}” looks in layer {link.layer + 1}, head {link.head + 1}, in percent of its attention
       </caption>
       <thead class={changed !== undefined ? undefined : 'visually-hidden'}>
         <tr>
-          <th scope="col">{changed !== undefined ? `“… ${tokens[changed]}”` : 'attention'}</th>
+          <th scope="col">{changed !== undefined ? `“… ${wordOf(inside, changed)}”` : 'attention'}</th>
           <th scope="col">
             <span class="visually-hidden">word</span>
           </th>
-          {pair && <th scope="col">{`“… ${pair.tokens[changed as number]}”`}</th>}
+          {pair && <th scope="col">{`“… ${wordOf({ ...inside, tokens: pair.tokens }, changed as number)}”`}</th>}
         </tr>
       </thead>
       <tbody>
-        {rows.map(({ token, i, ours, theirs }) => {
-          const isOther = pair !== undefined && pair.tokens[i] !== token;
-          const isHot = theirs !== undefined && !isOther && i !== link.from && differs(ours, theirs);
+        {rows.map(({ text, tokens: own, ours, theirs }) => {
+          const other = others(own);
+          const isAsker = own.includes(link.from);
+          const isHot = !isAsker && own.some(differs);
+          const follow = isAsker ? link.from : (own.at(-1) as number);
           return (
-            <tr key={i} class={i === link.from ? 'is-asker' : isHot ? 'is-hot' : undefined}>
-              <Bar weight={ours.weight} most={most} />
+            <tr key={follow} class={isAsker ? 'is-asker' : isHot ? 'is-hot' : undefined}>
+              <Bar weight={ours} most={most} />
               <th scope="row">
                 <button
                   type="button"
                   class="contrast-word cell"
-                  aria-pressed={i === link.from}
-                  aria-label={`Follow ${token}`}
-                  onClick={() => onPick(i)}
+                  aria-pressed={isAsker}
+                  aria-label={`Follow ${text}`}
+                  onClick={() => onPick(follow)}
                 >
-                  {token}
-                  {isOther && <i> / {pair.tokens[i]}</i>}
+                  {text}
+                  {other !== undefined && other !== text && <i> / {other}</i>}
                 </button>
               </th>
-              {theirs && <Bar weight={theirs.weight} most={most} />}
+              {theirs !== undefined && <Bar weight={theirs} most={most} />}
             </tr>
           );
         })}
@@ -98,7 +115,7 @@ function Bar({ weight, most }: { weight: number; most: number }) {
 /** What the picture shows, in words; nothing is claimed that it does not show. */
 export function Verdict({ told }: { told: Told }): ComponentChildren {
   const { inside, link, pair, difference, isTold, isLinked } = told;
-  const [asker, target] = [inside.tokens[link.from], inside.tokens[link.to]];
+  const [asker, target] = [wordOf(inside, link.from), wordOf(inside, link.to)];
   if (pair && difference) {
     if (!isTold)
       return (
@@ -109,9 +126,8 @@ export function Verdict({ told }: { told: Told }): ComponentChildren {
       );
     const changed = inside.tokens.findIndex((token, i) => token !== pair.tokens[i]);
     const isOurs = changeOf(difference) > 0;
-    const [word, otherWord] = isOurs
-      ? [inside.tokens[changed], pair.tokens[changed]]
-      : [pair.tokens[changed], inside.tokens[changed]];
+    const both = [wordOf(inside, changed), wordOf({ ...inside, tokens: pair.tokens }, changed)];
+    const [word, otherWord] = isOurs ? both : both.reverse();
     const [high, low] = [contrastOf(difference.ours), contrastOf(difference.theirs)].sort((a, b) => b - a) as [number, number];
     const back = oppositeOf(told, isOurs);
     return (
@@ -122,7 +138,7 @@ export function Verdict({ told }: { told: Told }): ComponentChildren {
         </strong>
         {back !== undefined && (
           <>
-            ; with “{otherWord}”, <strong>more at “{inside.tokens[back]}”</strong>
+            ; with “{otherWord}”, <strong>more at “{wordOf(inside, back)}”</strong>
           </>
         )}
         . “{target}” gets {signed(high)} points over what other words give it, and {signed(low)} with “{otherWord}”. Taking over
@@ -173,7 +189,7 @@ export function Evidence({ told }: { told: Told }) {
   const lines: [string, string][] = [
     ['Head', `layer ${link.layer + 1}, head ${link.head + 1}, chosen of all ${heads}`],
     ...(pair && difference
-      ? pairLines(inside.tokens[link.to] as string, pair, difference)
+      ? pairLines(wordOf(inside, link.to), pair, difference)
       : [
           ['Attention', `${percent(link.weight)}; other tokens give this word ${percent(link.average)} on average`] as [
             string,
@@ -185,7 +201,7 @@ export function Evidence({ told }: { told: Told }) {
     const all = effects.flat().map((row) => row[link.from] ?? 0);
     const mean = all.reduce((sum, effect) => sum + effect, 0) / all.length;
     const own = effects[link.layer]?.[link.head]?.[link.from] ?? 0;
-    lines.push(['Without the head', `the vector of “${inside.tokens[link.from]}” keeps a cosine of ${written(1 - own, 3)}; without the average head, ${written(1 - mean, 3)}`]); // prettier-ignore
+    lines.push(['Without the head', `the vector of “${wordOf(inside, link.from)}” keeps a cosine of ${written(1 - own, 3)}; without the average head, ${written(1 - mean, 3)}`]); // prettier-ignore
   }
   return (
     <details class="story-evidence">
