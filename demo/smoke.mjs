@@ -20,13 +20,14 @@ import * as search from './smoke/search.mjs';
 import * as story from './smoke/story.mjs';
 import * as teach from './smoke/teach.mjs';
 import * as tokens from './smoke/tokens.mjs';
+import * as whole from './smoke/whole.mjs';
 import * as words from './smoke/words.mjs';
 import * as write from './smoke/write.mjs';
 import { accessible, check, counts, expect, finish, kModel, launch, narrow, open, runs, serve } from './smoke/support.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const kConfig = here('vite.config.ts');
-const kPanels = { story, search, teach, classify, attention, positions, tokens, write, words, lessons, about };
+const kPanels = { story, whole, search, teach, classify, attention, positions, tokens, write, words, lessons, about };
 const kBudget = 450_000; // bytes of code after brotli
 
 const brotliSize = (path) => brotliCompressSync(readFileSync(path)).length;

@@ -20,6 +20,7 @@ interface Tab {
 const kStory = { id: 'story' };
 
 const kTabs: readonly Tab[] = [
+  { id: 'whole', name: 'The whole model', Panel: lazy(async () => (await import('./whole/whole.js')).WholePanel) },
   { id: 'attention', name: 'Attention', Panel: lazy(async () => (await import('./attention/attention.js')).AttentionPanel) },
   { id: 'tokens', name: 'Tokens', Panel: lazy(async () => (await import('./tokens/tokens.js')).TokensPanel) },
   { id: 'positions', name: 'Positions', Panel: lazy(async () => (await import('./positions/positions.js')).PositionsPanel) },
@@ -36,6 +37,7 @@ const kTabs: readonly Tab[] = [
 /** What a person can do here, each with its panels; the first is shown. */
 const kPlaces: readonly { name: string; panels: readonly string[] }[] = [
   { name: 'Story', panels: ['story'] },
+  { name: 'Whole model', panels: ['whole'] },
   { name: 'Inside', panels: ['attention', 'tokens', 'positions', 'about'] },
   { name: 'Meaning', panels: ['search', 'compare', 'words'] },
   { name: 'Labels', panels: ['teach', 'classify'] },
@@ -112,7 +114,7 @@ export function Tabs({ model, load }: { model?: ReadyModel; load: ModelControl['
         ({ id, Panel }) =>
           visited.has(id) && (
             <div key={`${id} ${key}`} hidden={id !== active} data-panel={id}>
-              {model ? <Panel model={model} options={options} /> : <p class="hint loading-panel">Loading the model…</p>}
+              {model ? <Panel model={model} options={options} load={load} /> : <p class="hint loading-panel">Loading the model…</p>}
             </div>
           ),
       )}

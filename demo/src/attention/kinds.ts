@@ -1,5 +1,5 @@
 // What a head mostly looks at, in this text: a short name for each, from its weights alone.
-import { isFar, isWord, linkOf, linksOf, type Link } from './evidence.js';
+import { isFar, isWord, linkOf, linksOf, type Link, type Looks } from './evidence.js';
 import type { Inside } from './use_inside.js';
 
 export type Kind = 'itself' | 'before' | 'after' | 'ends' | 'marks' | 'words' | 'all';
@@ -51,13 +51,13 @@ export function kindOf(inside: Inside, weights: Float32Array): Kind {
 const kFollowed = /^(?:[^\p{L}]*)(it|he|she|they|him|her|them|this|that)$/iu;
 
 /** The word to follow at first: a pronoun if there is one, because it looks for what it stands for. */
-export function firstToken(inside: Inside): number {
+export function firstToken(inside: Pick<Looks, 'tokens' | 'spans'>): number {
   const words = inside.tokens.map((_, i) => i).filter((i) => isWord(inside, i));
   return [...words].reverse().find((i) => kFollowed.test(inside.tokens[i] ?? '')) ?? words.at(-1) ?? 0;
 }
 
 /** The link of a token to look at first: the one over a distance with the largest contrast. It need not be one that may be claimed. */
-export function linkToTell(inside: Inside, from = firstToken(inside)): Link | undefined {
+export function linkToTell(inside: Looks, from = firstToken(inside)): Link | undefined {
   const links = linksOf(inside, from);
   return links.find(isFar) ?? links[0];
 }

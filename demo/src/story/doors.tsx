@@ -1,6 +1,11 @@
 // Where the story leads to.
 
 const kDoors = [
+  [
+    'whole',
+    'The whole model',
+    'All of it in one picture, with your sentence inside. Zoom in until every number shows its formula.',
+  ],
   ['search', 'Search', 'Find what a text means in documents of your own, even where no word is the same.'],
   ['teach', 'Classify', 'Teach it your labels with a handful of examples, and fine-tune it in seconds.'],
   ['lessons', 'Learn', 'Small experiments that train as you watch: word order, scaling, sorting, writing.'],

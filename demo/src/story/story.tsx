@@ -189,6 +189,9 @@ function Overview({ told, isEmpty, isForeign: isOther, error, onPick, onNext }: 
       <button type="button" class="story-next" onClick={onNext} disabled={isEmpty}>
         How does it work? Step by step
       </button>
+      <a class="story-whole" href="#whole">
+        Or see the whole model in one picture
+      </a>
     </div>
   );
 }

@@ -80,6 +80,9 @@ export function takeAddress({ panel, params } = readAddress()): boolean {
   return changed;
 }
 
+/** What is kept under a name; undefined: nothing yet. */
+export const keptNow = (name: string): unknown => kept.get(name)?.value;
+
 /** As useState; one value for each name on the page. name: the panel's, a dot, and what the address calls it. Texts are in the address. */
 export function useKept<T>(name: string, initial: () => T, how?: Written<T>): [T, (next: T) => void] {
   const [value, setValue] = useState(() => {
