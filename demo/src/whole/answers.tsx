@@ -1,6 +1,6 @@
 // What the model answers, and models that answer with words: the next one, or a hidden one.
 import type { ModelControl } from '../model/use_model.js';
-import { kAnswering } from './decoders.js';
+import { kAnswering } from './answering.js';
 import type { Facts } from './facts.js';
 import { written } from './inner.js';
 import type { WeightsState } from './use_whole.js';

@@ -20,6 +20,8 @@ export interface Scene {
 /** What the drawing functions share. */
 export interface Pen extends Scene {
   context: CanvasRenderingContext2D;
+  /** Whether the next picture comes at once, so that less will do. */
+  moving: boolean;
   /** A part's place on the screen. */
   place(one: Part): Rect;
   isSeen(rect: Rect): boolean;
@@ -50,7 +52,12 @@ function box({ context, colours }: Pen, { x, y, w, h }: Rect, fill: string, radi
   context.stroke();
 }
 
-export function drawPicture(context: CanvasRenderingContext2D, scene: Scene, view: View, ratio: number): void {
+export function drawPicture(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  view: View,
+  { ratio, moving }: { ratio: number; moving: boolean },
+): void {
   const { layout, facts, colours, at } = scene;
   const { width, height } = layout;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -59,6 +66,7 @@ export function drawPicture(context: CanvasRenderingContext2D, scene: Scene, vie
   const pen: Pen = {
     ...scene,
     context,
+    moving,
     place: (one) => {
       const { x, y, w, h } = rectOf(layout, one, facts.vectorOf(one)?.length ?? 0);
       return { x: view.wide * x + view.left, y: view.high * y + view.top, w: view.wide * w, h: view.high * h };
@@ -103,7 +111,7 @@ function drawRows(pen: Pen, kind: keyof typeof kOfRows, ...at: number[]): void {
   }
 }
 
-const kBlockTitles = { heads: 'heads', mixes: 'add & norm', ffn: 'feed-forward', outs: 'add & norm' } as const;
+const kBlockTitles = { mixes: 'add & norm', ffn: 'feed-forward', outs: 'add & norm' } as const;
 
 function drawLayer(pen: Pen, layer: number): void {
   const { facts, colours, layout } = pen;
@@ -116,8 +124,8 @@ function drawLayer(pen: Pen, layer: number): void {
     if (kind === 'heads' || kind === 'ffn') box(pen, rect, colours.panel);
     if (kind === 'heads') drawHeads(pen, layer);
     else drawRows(pen, kind, layer);
-    if (rect.w > 64 && !(kind === 'heads' && rect.w / layout.sizes.heads > kApart)) {
-      const title = kind === 'outs' && !facts.isPreNorm ? 'add & norm' : kind === 'outs' || (kind === 'mixes' && facts.isPreNorm) ? 'add' : kBlockTitles[kind]; // prettier-ignore
+    if (rect.w > 40 && !(kind === 'heads' && rect.w / layout.sizes.heads > kApart)) {
+      const title = kind === 'heads' ? `${layout.sizes.heads} heads` : kind === 'outs' && !facts.isPreNorm ? 'add & norm' : kind === 'outs' || (kind === 'mixes' && facts.isPreNorm) ? 'add' : kBlockTitles[kind]; // prettier-ignore
       write(pen, title, { x: rect.x + rect.w / 2, y: Math.max(rect.y - 8, 27), size: 11, colour: colours.quiet, align: 'center', most: rect.w }); // prettier-ignore
     }
   }
@@ -141,7 +149,11 @@ function drawTokens(pen: Pen): void {
     if (!isSeen(rect)) continue;
     const isOn = tokens.includes(followed);
     const isHidden = facts.run.masked !== undefined && tokens.includes(facts.run.masked);
-    const size = Math.max(9, Math.min(14, rect.h * 0.62));
+    const fit = (own: number) => {
+      context.font = `${isOn ? 700 : 500} ${own}px ${kFont}`;
+      return own * Math.min(1, (wide - 10) / context.measureText(text).width);
+    };
+    const size = Math.max(9, fit(Math.max(9, Math.min(14, rect.h * 0.62))));
     const middle = Math.min(Math.max(rect.y + rect.h / 2, size), layout.height - size);
     context.font = `${isOn ? 700 : 500} ${size}px ${kFont}`;
     const long = Math.min(wide, context.measureText(text).width + 10);

@@ -5,7 +5,8 @@ import { drawVector } from './draw_vector.js';
 import { kHeadParts, type Rect } from './layout.js';
 import { part } from './parts.js';
 
-const kLeast = 0.05; // of a weight that gets a line
+/** Of a weight that gets a line: in a column of its own, on top of others, and while the picture moves. */
+const kLeast = { apart: 0.04, together: 0.1, moving: 0.25 } as const;
 const kTogether = 14; // px of a head's width: below, all lie on top of each other
 export const kApart = 44; // above, each has its own column
 const kRoomForVectors = 60;
@@ -50,7 +51,7 @@ const middlesOf = ({ layout, place }: Pen): number[] =>
 
 /** isFollowed: those of the token that is followed, else those of all others. */
 function drawLines(pen: Pen, layer: number, head: number, rect: Rect, share: number, isFollowed: boolean): void {
-  const { facts, colours, layout, followed, context } = pen;
+  const { facts, colours, layout, followed, context, moving } = pen;
   const { tokens, heads } = layout.sizes;
   const weights = facts.run.attentions[layer]?.[head];
   if (!weights) return;
@@ -58,13 +59,14 @@ function drawLines(pen: Pen, layer: number, head: number, rect: Rect, share: num
   const ys = middlesOf(pen);
   const colour = isFollowed ? colours.hot : colourOf(head, heads);
   const thick = Math.min(9, 1.5 + rect.w / 40) * (share < 1 ? 0.6 : 1);
+  const least = isFollowed ? kLeast.apart : moving ? kLeast.moving : share < 1 ? kLeast.together : kLeast.apart;
   const faint = share < 1 ? 0.5 : 1; // where many lie on top of each other
   for (let i = 0; i < tokens; ++i) {
     if ((i === followed) !== isFollowed) continue;
     for (let j = 0; j < tokens; ++j) {
       const weight = weights[i * tokens + j] as number;
       const [from, to] = [ys[i] as number, ys[j] as number];
-      if (weight < kLeast || Math.max(from, to) < 0 || Math.min(from, to) > layout.height) continue;
+      if (weight < least || Math.max(from, to) < 0 || Math.min(from, to) > layout.height) continue;
       context.globalAlpha = (isFollowed ? 0.25 + 0.75 * weight : 0.1 + 0.6 * weight) * (isFollowed ? 1 : faint);
       curve(pen, [x1, from], [x0, to], colour, 0.4 + thick * weight);
     }

@@ -1,8 +1,9 @@
 // The numbers between the library's taps, computed here from the model's weights by the steps of its plan, and written out as formulas. Each layer begins
 // with the model's own vectors, and its end is compared with the model's own.
 import { formatCount } from '../ui/format.js';
+import { cellOf, type Matrix } from './matrix.js';
 import type { Section, Step } from './plan.js';
-import type { Matrix, Weights } from './weights.js';
+import type { Weights } from './weights.js';
 import type { Rows, Run } from './whole_model.js';
 
 export interface InnerLayer {
@@ -12,8 +13,8 @@ export interface InnerLayer {
   explain(name: string, token: number, column: number): string[];
   /** Lines that end with one number of what the next layer is given. */
   explainEnd(token: number, column: number): string[];
-  /** The columns of queries, keys or values in their matrix. */
-  explainHead(kind: 'query' | 'key' | 'value', token: number, column: number): string[];
+  /** The columns of queries, keys or values in their matrix. value: what the model has. */
+  explainHead(kind: 'query' | 'key' | 'value', token: number, column: number, value: number): string[];
 }
 
 export interface Inner {
@@ -65,15 +66,16 @@ const kWeightNames: Record<string, string> = {
 const kTerms = 3; // of a long sum that are written out
 
 function productLine(name: string, matrix: Matrix, row: number, vector: Float32Array, value: number, last = ''): string {
-  const terms = Array.from({ length: Math.min(kTerms, vector.length) }, (_, k) => `${written(matrix.at(row, k))} × ${written(vector[k] as number)}`); // prettier-ignore
+  const terms = Array.from({ length: Math.min(kTerms, vector.length) }, (_, k) => `${written(cellOf(matrix, row, k))} × ${written(vector[k] as number)}`); // prettier-ignore
   const rest = vector.length > kTerms ? ` + … (${formatCount(vector.length)} products)` : '';
   const bias = matrix.bias ? ` + bias ${written(matrix.bias[row] as number)}` : '';
   return `${name} = ${terms.join(' + ')}${rest}${bias}${last} = ${written(value)}`;
 }
 
 function dot(matrix: Matrix, row: number, vector: Float32Array): number {
-  let sum = matrix.bias?.[row] ?? 0;
-  for (let k = 0; k < vector.length; ++k) sum += matrix.at(row, k) * (vector[k] as number);
+  const { data, width, bias } = matrix;
+  let sum = bias?.[row] ?? 0;
+  for (let k = 0, at = row * width; k < width; ++k, ++at) sum += (data[at] as number) * (vector[k] as number);
   return sum;
 }
 
@@ -89,12 +91,19 @@ function normed(row: Float32Array, matrix: Matrix, isRms: boolean, { epsilon, of
   const mean = isRms ? 0 : row.reduce((sum, x) => sum + x, 0) / row.length;
   const variance = row.reduce((sum, x) => sum + (x - mean) ** 2, 0) / row.length;
   const root = Math.sqrt(variance + epsilon);
-  const out = row.map((x, k) => ((x - mean) / root) * (matrix.at(0, k) + offset) + (matrix.bias?.[k] ?? 0));
+  const out = row.map((x, k) => ((x - mean) / root) * (cellOf(matrix, 0, k) + offset) + (matrix.bias?.[k] ?? 0));
   return { out, mean, variance };
 }
 
 const factorOf = ({ constants }: Step) => Number(/^(?:times )?(-?[\d.]+)$/.exec(constants[0] ?? '')?.[1] ?? 1);
 const actOf = ({ constants }: Step) => constants.find((one) => Object.hasOwn(kActs, one));
+
+/** What happens to queries and keys before they are compared, in words. */
+const kAfter: Record<string, string> = {
+  rotate: 'pairs of numbers are turned by an angle for the place of the token (rotary positions)',
+  head_norm: 'the numbers of the head are normed',
+};
+const kParts: Record<string, string> = { query_norm: 'query', key_norm: 'key' };
 
 class Values implements InnerLayer {
   private readonly known = new Map<string, Rows | undefined>();
@@ -133,9 +142,9 @@ class Values implements InnerLayer {
     const act = kActs[actOf(step) ?? ''];
     const unary = (make: (row: Float32Array, token: number) => Float32Array) => a?.map(make);
     const tableRow = (token: number) => {
-      const { width, at } = matrix as Matrix;
+      const { width, data } = matrix as Matrix;
       const id = this.idOf(step, token);
-      return Float32Array.from({ length: width }, (_, k) => at(id, k));
+      return data.slice(id * width, (id + 1) * width);
     };
     if (op === 'words') return matrix && this.ids.map((_, token) => tableRow(token));
     if (op === 'add_rows') return matrix && unary((row, token) => tableRow(token).map((x, k) => x + (row[k] as number)));
@@ -174,11 +183,11 @@ class Values implements InnerLayer {
     const at = (row: Float32Array | undefined, k = column) => written(row?.[k] as number);
     switch (step.op) {
       case 'words':
-        return [`row ${this.ids[token]} of the table of words, number ${column + 1}: ${written(value)}`];
+        return [`row ${this.ids[token]} of the table of words, number ${column + 1} = ${written(value)}`];
       case 'add_rows': {
         const id = this.idOf(step, token);
         const of = step.constants[0]?.includes('types') ? 'kind of text' : 'place';
-        return [...before(first), `+ ${of} ${id}: ${written(matrix?.at(id, column) as number)} = ${written(value)}`];
+        return [...before(first), `+ ${of} ${id}: ${written(matrix ? cellOf(matrix, id, column) : NaN)} = ${written(value)}`];
       }
       case 'scale':
         return [...before(first), `× ${factorOf(step)} = ${written(value)}`];
@@ -199,7 +208,7 @@ class Values implements InnerLayer {
         return [
           ...before(first),
           ...added,
-          `norm: ${over} × γ ${written(matrix.at(0, column) + this.norms.offset)}${bias} = ${written(value)}`,
+          `norm: ${over} × γ ${written(cellOf(matrix, 0, column) + this.norms.offset)}${bias} = ${written(value)}`,
         ];
       }
       case 'gate': {
@@ -231,26 +240,34 @@ class Values implements InnerLayer {
     return lines.length === 0 || !this.end ? lines : [...lines, ...this.end.explain(kEnd, token, column)];
   }
 
-  explainHead(kind: 'query' | 'key' | 'value', token: number, column: number): string[] {
+  explainHead(kind: 'query' | 'key' | 'value', token: number, column: number, value: number): string[] {
     const view = this.section.columns.find(({ name }) => name === `attention.${kind}`);
     if (!view) return [];
     const own = this.stepOf(view.of);
     if (!own) return [];
-    if (own.op !== 'rotate') return this.explain(view.of, token, view.from + column);
-    const lines = this.explain(own.inputs[0] as string, token, view.from + column);
-    return lines.length === 0 || kind === 'value'
-      ? lines
-      : [...lines, 'then pairs of numbers are turned by an angle for the place of the token (rotary positions)'];
+    const after: string[] = [];
+    let step: Step | undefined = own;
+    while (step && Object.hasOwn(kAfter, step.op)) {
+      const of = kParts[step.weight?.name ?? ''];
+      if (of === undefined || of === kind) after.unshift(kAfter[step.op] as string);
+      step = this.stepOf(step.inputs[0] as string);
+    }
+    const lines = step ? this.explain(step.out, token, view.from + column) : [];
+    if (lines.length === 0 || kind === 'value' || after.length === 0) return lines;
+    return [...lines, `then ${after.join(', and ')} = ${written(value)}`];
   }
 }
 
 const kEnd = 'final_norm.output';
 const kMostGap = 0.05; // beyond, what is computed here is not what the model does
 
-/** undefined: this model's layers do something that is not written out here, or what comes out is not what the model has. */
-export function innerOf(weights: Weights, run: Run): Inner | undefined {
+/**
+ * undefined: this model's layers do something that is not written out here, or what comes out is not what the model has. The page answers between layers.
+ * isStale: whether nobody waits any more.
+ */
+export async function innerOf(weights: Weights, run: Run, isStale = () => false): Promise<Inner | undefined> {
   // Some models store the factors of their norms less 1.
-  return innerWith(weights, run, 0) ?? innerWith(weights, run, 1);
+  return (await innerWith(weights, run, 0, isStale)) ?? innerWith(weights, run, 1, isStale);
 }
 
 function contextsOf(run: Run, layer: number): Rows {
@@ -269,11 +286,18 @@ function gapOf(ours: Rows | undefined, theirs: Rows): number {
   return Math.max(...theirs.map(off)) / most;
 }
 
-function innerWith({ plan, epsilon, embeddings, layers, end, head }: Weights, run: Run, offset: number): Inner | undefined {
+async function innerWith(
+  { plan, epsilon, embeddings, layers, end, head }: Weights,
+  run: Run,
+  offset: number,
+  isStale: () => boolean,
+): Promise<Inner | undefined> {
   const norms = { epsilon, offset };
   let gap = 0;
   const all: Values[] = [];
   for (const [i, weights] of layers.entries()) {
+    await new Promise((resolve) => setTimeout(resolve));
+    if (isStale()) return undefined;
     const given = { x: run.states[i] as Rows, 'attention.context': contextsOf(run, i) };
     const section = plan.layers[i] as Section;
     let layer = new Values(section, weights, norms, given, run.ids);

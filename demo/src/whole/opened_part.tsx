@@ -51,7 +51,7 @@ export function OpenedPart({ facts, at, onOpen }: OpenedProps) {
           {children.map((one) => (
             <li key={idOf(one)}>
               <button type="button" class="secondary outline small" data-opens={idOf(one)} onClick={() => onOpen(one)}>
-                {shortName(facts, one)}
+                {at.kind === 'token' ? 'Its vector' : shortName(facts, one)}
               </button>
             </li>
           ))}

@@ -21,6 +21,7 @@ interface PictureProps {
 const kLeast = 14; // px: less is not meant by a click
 const kStep = 0.2; // of what is seen, for a key
 const kNearer = 1.5;
+const kSettled = 150; // ms without a movement
 
 function useSize(frame: { current: HTMLElement | null }) {
   const [size, setSize] = useState({ width: 0, height: 0 });
@@ -44,7 +45,11 @@ export function Picture({ facts, at, followed, arrivals, onOpen, onHand }: Pictu
     () => (facts && width > 0 ? layoutOf(width, height, facts.sizes) : undefined),
     [facts, width, height],
   );
-  const now = useRef<{ scene?: Scene; queued: number; onHand: () => void }>({ queued: 0, onHand });
+  const now = useRef<{ scene?: Scene; queued: number; moved: number; timer?: ReturnType<typeof setTimeout>; onHand: () => void }>({
+    queued: 0,
+    moved: -Infinity,
+    onHand,
+  });
   now.current.onHand = onHand;
   const paint = () => {
     now.current.queued = 0;
@@ -57,7 +62,10 @@ export function Picture({ facts, at, followed, arrivals, onOpen, onHand }: Pictu
     if (element.width !== w || element.height !== h) [element.width, element.height] = [w, h];
     const view = camera.current.view();
     element.dataset.scale = `${view.wide.toFixed(2)} ${view.high.toFixed(2)}`;
-    if (scene) drawPicture(context, scene, view, ratio);
+    const moving = performance.now() - now.current.moved < kSettled;
+    clearTimeout(now.current.timer);
+    if (moving) now.current.timer = setTimeout(draw, kSettled);
+    if (scene) drawPicture(context, scene, view, { ratio, moving });
     else context.clearRect(0, 0, w, h);
     element.dataset.shown = scene ? idOf(scene.at) : '';
   };
@@ -75,6 +83,7 @@ export function Picture({ facts, at, followed, arrivals, onOpen, onHand }: Pictu
       observer.disconnect();
       own.stop();
       cancelAnimationFrame(now.current.queued);
+      clearTimeout(now.current.timer);
     };
   }, []);
   useEffect(() => {

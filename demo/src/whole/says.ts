@@ -135,19 +135,21 @@ function sentenceLines({ run, vectorOf }: Facts, cell: number): string[] {
   return Math.abs(own - value) < 5e-3 ? lines : [];
 }
 
-function cellLines(facts: Facts, { kind, at, cell = 0 }: Part): string[] {
+function cellLines(facts: Facts, one: Part): string[] {
   const { inner } = facts;
+  const { kind, at, cell = 0 } = one;
+  const value = facts.vectorOf(one)?.[cell] ?? 0;
   const [layer = 0, head = 0, token = 0] = at;
   const own = inner?.layers[layer];
   switch (kind) {
     case 'vector':
       return inner?.embeddings.explain('embeddings.output', layer, cell) ?? [];
     case 'query':
-      return own?.explainHead('query', token, head * facts.whole.headDim + cell) ?? [];
+      return own?.explainHead('query', token, head * facts.whole.headDim + cell, value) ?? [];
     case 'key':
     case 'value': {
       const group = Math.floor((head * facts.whole.kvHeads) / facts.whole.heads);
-      return own?.explainHead(kind, token, group * facts.whole.headDim + cell) ?? [];
+      return own?.explainHead(kind, token, group * facts.whole.headDim + cell, value) ?? [];
     }
     case 'context':
       return contextLines(facts, at, cell);

@@ -8,7 +8,7 @@ import type { Weights } from './weights.js';
 import { openWhole, type Run, type Whole } from './whole_model.js';
 
 const kExact = 64_000_000; // bytes of weights as they are loaded: below, the picture has them in float32
-const kPause = 150; // ms after the last key before the formulas are made
+const kPause = 300; // ms after the last key before the formulas are made
 
 /** 'none': this model has steps that are not written out. 'asked': it is large, and a person decides. */
 export type WeightsState = 'asked' | 'loading' | 'ready' | 'none';
@@ -66,8 +66,16 @@ export function useWhole(model: ReadyModel, options: EmbedOptions, text: string,
   }, [whole, wanted, isThere]);
   useEffect(() => {
     if (!found || !weights || weights === 'none') return;
-    const timer = setTimeout(() => setInner({ of: found.run, inner: innerOf(weights, found.run) }), kPause);
-    return () => clearTimeout(timer);
+    let stale = false;
+    const make = async () => {
+      const inner = await innerOf(weights, found.run, () => stale);
+      if (!stale) setInner({ of: found.run, inner });
+    };
+    const timer = setTimeout(() => void make(), kPause);
+    return () => {
+      stale = true;
+      clearTimeout(timer);
+    };
   }, [found, weights]);
   const own = inner && inner.of === found?.run ? inner.inner : undefined;
   const isNone = weights === 'none' || (inner !== undefined && !inner.inner);

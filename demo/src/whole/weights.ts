@@ -2,16 +2,9 @@
 // their order, which is that of the plan's steps, and from their shapes.
 import { AutoConfig, inspectModel, nn, type ModelSpecifier } from 'wattn';
 import { Trainer } from 'wattn/train';
+import type { Matrix } from './matrix.js';
 import { planOf, type Plan, type Section, type Step } from './plan.js';
 import type { WholeKind } from './whole_model.js';
-
-/** A matrix as rows [out][in], with its bias; of a norm one row, of a table a row for each id. */
-export interface Matrix {
-  rows: number;
-  width: number;
-  at(row: number, column: number): number;
-  bias?: Float32Array;
-}
 
 export interface Weights {
   plan: Plan;
@@ -86,7 +79,7 @@ class Taker {
     const found = this.take(({ name, dims }) => dims.length === 1 && dims[0] === width && name.endsWith('weight'));
     if (!found) return undefined;
     const bias = this.biasOf(found);
-    return { rows: 1, width, at: (_, column) => found.data[column] as number, ...(bias && { bias }) };
+    return { rows: 1, width, data: found.data, ...(bias && { bias }) };
   }
 
   /** A table of at least so many rows, for ids of this kind. */
@@ -94,7 +87,7 @@ class Taker {
     const fits = ({ dims }: Named) => dims.length === 2 && dims[1] === width && (dims[0] as number) >= rows;
     const found = this.take((one) => fits(one) && like.test(one.name)) ?? this.take(fits);
     if (!found) return undefined;
-    return { rows: found.dims[0] as number, width, at: (row, column) => found.data[row * width + column] as number };
+    return { rows: found.dims[0] as number, width, data: found.data };
   }
 
   /** One tensor of just this shape. */
@@ -102,12 +95,14 @@ class Taker {
     const found = this.take(({ dims }) => dims.length === 2 && dims[0] === rows && dims[1] === width);
     if (!found) return undefined;
     const bias = this.biasOf(found);
-    return { rows, width, at: (row, column) => found.data[row * width + column] as number, ...(bias && { bias }) };
+    return { rows, width, data: found.data, ...(bias && { bias }) };
   }
 
   /** Several tensors may make one matrix, such as queries, keys and values. */
   matrix(rows: number, width: number): Matrix | undefined {
-    const pieces: { first: number; data: Float32Array; size: number; bias: Float32Array | undefined; turned: boolean }[] = [];
+    const data = new Float32Array(rows * width);
+    const bias = new Float32Array(rows);
+    let hasBias = false;
     for (let first = 0; first < rows;) {
       const rest = rows - first;
       const isPlain = ({ dims: [out = 0, into] }: Named) => into === width && out <= rest;
@@ -117,22 +112,14 @@ class Taker {
       const turned = isPlain(found) && isTurned(found) ? (this.isTransposed ?? false) : isTurned(found);
       this.isTransposed = turned;
       const size = found.dims[turned ? 1 : 0] as number;
-      pieces.push({ first, data: found.data, size, bias: this.biasOf(found), turned });
+      if (turned) found.data.forEach((value, i) => (data[(first + (i % size)) * width + Math.floor(i / size)] = value));
+      else data.set(found.data, first * width);
+      const own = this.biasOf(found);
+      if (own) bias.set(own, first);
+      hasBias ||= own !== undefined;
       first += size;
     }
-    const all = pieces.flatMap((piece) => Array.from({ length: piece.size }, () => piece));
-    const hasBias = pieces.some(({ bias }) => bias);
-    return {
-      rows,
-      width,
-      at(row, column) {
-        const { first, data, size, turned } = all[row] as (typeof pieces)[number];
-        return data[turned ? column * size + row - first : (row - first) * width + column] as number;
-      },
-      ...(hasBias && {
-        bias: Float32Array.from({ length: rows }, (_, row) => all[row]?.bias?.[row - (all[row]?.first ?? 0)] ?? 0),
-      }),
-    };
+    return { rows, width, data, ...(hasBias && { bias }) };
   }
 }
 
