@@ -13,6 +13,10 @@ async function story(page) {
   await page.getByText('looks more at').first().waitFor();
 }
 
+async function whole(page) {
+  await page.locator('[data-weights=ready]').waitFor();
+}
+
 async function search(page) {
   await page.locator('[data-index]').waitFor();
   await page.locator('.found[aria-busy=false] .found-piece').first().click();
@@ -32,6 +36,7 @@ const host = await serve(out, { withModel: false });
 const browser = await launch(findChromium());
 for (const [path, panel, drive, options] of [
   ['../docs/demo-light.png', 'story', story, { viewport: { width: 1280, height: 860 } }],
+  ['../docs/demo-whole.jpg', 'whole', whole, { viewport: { width: 1280, height: 860 } }],
   ['../docs/demo-dark.png', 'search', search, { viewport: { width: 1280, height: 990 }, colorScheme: 'dark' }],
   ['../docs/demo-phone.png', 'teach', teach, { viewport: { width: 390, height: 844 } }],
   ['public/og.png', 'story', story, { viewport: { width: 1600, height: 840 }, deviceScaleFactor: 0.75 }], // 1200 x 630

@@ -156,7 +156,7 @@ describe('formulas', () => {
     if (run.guesses) {
       const { lines } = saidOf(facts, part('guess', 0));
       expect(numberOf(lines.at(-1))).toBeCloseTo(run.guesses.best[0]?.share ?? NaN, 3);
-      expect(numberOf(lines.at(-4))).toBeCloseTo(run.guesses.best[0]?.logit ?? NaN, 3);
+      expect(numberOf(lines.at(-3))).toBeCloseTo(run.guesses.best[0]?.logit ?? NaN, 3);
     }
     whole.dispose();
   });

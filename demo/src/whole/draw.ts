@@ -143,7 +143,8 @@ function drawTokens(pen: Pen): void {
     context.fillRect(0, 0, wide + 4, layout.height);
     context.globalAlpha = 1;
   }
-  for (const { text, tokens } of wordsOf(facts.run)) {
+  for (const { text: own, tokens } of wordsOf(facts.run)) {
+    const text = own.trim() === '' ? '␣' : own;
     const [first, last] = [place(part('token', tokens[0] as number)), place(part('token', tokens.at(-1) as number))];
     const rect = { ...first, x: edge, w: wide, h: last.y + last.h - first.y };
     if (!isSeen(rect)) continue;
@@ -174,7 +175,13 @@ function drawTokens(pen: Pen): void {
     if (tokens.length > 1 && first.h > 30)
       for (const i of tokens) {
         const { y, h } = place(part('token', i));
-        write(pen, facts.run.tokens[i] as string, { x: edge + 7, y: y + h - 8, size: 10, colour: colours.quiet, most: wide });
+        write(pen, facts.run.tokens[i] as string, {
+          x: edge + wide,
+          y: y + h / 2,
+          size: 10,
+          colour: colours.quiet,
+          align: 'right',
+        });
       }
   }
 }

@@ -14,7 +14,10 @@ export interface Said {
   lines: string[];
 }
 
-export const nameOf = ({ run }: Facts, token: number): string => plainToken(run.tokens[token] ?? '');
+export const nameOf = ({ run }: Facts, token: number): string => {
+  const plain = plainToken(run.tokens[token] ?? '');
+  return plain.trim() === '' ? '␣' : plain;
+};
 
 const percent = (share: number) => `${written(100 * share, share < 0.0995 ? 1 : 0)} %`;
 
@@ -172,12 +175,12 @@ function guessSaid(facts: Facts, rank: number): Said {
   if (!guesses || !guess) return { title: '', says: '', lines: [] };
   const { word, id, logit, share } = guess;
   const exp = Math.exp(logit - guesses.most);
+  const explained = facts.kind === 'decoder' ? (facts.inner?.explainLogit(last[guesses.token] as Float32Array, id) ?? []) : [];
   return {
     title: `“${word}”: ${percent(share)}`,
     says: `The last vector of “${nameOf(facts, guesses.token)}” is compared with every row of the vocabulary. This is row ${formatCount(id)}; softmax makes shares of all scores.`,
     lines: [
-      ...(facts.kind === 'decoder' ? (facts.inner?.explainLogit(last[guesses.token] as Float32Array, id) ?? []) : []),
-      `logit = ${written(logit)}`,
+      ...(explained.length > 0 ? explained : [`logit = ${written(logit)}`]),
       `exp(${written(logit)} − ${written(guesses.most)}) = ${written(exp)}`,
       `softmax = ${written(exp)} / ${written(guesses.sum)} = ${written(share)}`,
     ],

@@ -153,7 +153,7 @@ export async function openWhole(source: ModelSpecifier | null, exact: boolean): 
         const [token = ''] = tokenizer.convert_ids_to_tokens([id]);
         const piece = plainToken(token);
         const decoded = tokenizer.decode([id]);
-        return { word: visible(decoded), piece: token === piece ? decoded : ` ${decoded.trimStart()}` };
+        return { word: visible(plainToken(decoded)), piece: token === piece ? decoded : ` ${decoded.trimStart()}` };
       };
       return {
         text,
