@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { env, pipeline, type FeatureExtractionPipeline, type ModelInfo } from 'wattn';
 import { failure, goldens, tiny } from '../web/support.js';
-import { faulty, findGpu, withLetters, type Faults } from './gpu_support.js';
+import { faulty, findGpu, wideBert, withLetters, type Faults } from './gpu_support.js';
 
 const gpu = await findGpu();
 const written: unknown[][] = [];
@@ -26,11 +26,11 @@ const loadWith = (faults: Faults, options: object = {}, model: unknown = tiny) =
   env.gpu = faulty(gpu!, faults);
   return load(model, options);
 };
-/** The lengths of the rows of a minus b, over those of b: the largest. */
+/** The distances of the rows of a from those of b, over the lengths of those: the root of their mean square. */
 function distance(a: { data: ArrayLike<number>; dims: readonly number[] }, b: { data: ArrayLike<number> }): number {
   const width = a.dims[a.dims.length - 1]!;
   expect(a.data.length).toBe(b.data.length);
-  let most = 0;
+  let sum = 0;
   for (let row = 0; row < a.data.length; row += width) {
     let difference = 0;
     let length = 1e-30;
@@ -38,9 +38,9 @@ function distance(a: { data: ArrayLike<number>; dims: readonly number[] }, b: { 
       difference += (a.data[i]! - b.data[i]!) ** 2;
       length += b.data[i]! ** 2;
     }
-    most = Math.max(most, Math.sqrt(difference / length));
+    sum += difference / length;
   }
-  return most;
+  return Math.sqrt((sum * width) / a.data.length);
 }
 const letters = (count: number, first = 0) =>
   Array.from({ length: count }, (_, i) => String.fromCharCode(97 + ((first + 7 * i + i * i) % 26))).join('');
@@ -56,18 +56,19 @@ interface Case {
 }
 const words = (count: number) =>
   Array.from({ length: count }, (_, i) => ['boat', 'river', 'the', 'birds', 'old'][(i * i + count) % 5]).join(' ');
-const architecture = (name: string, dtype: 'f32' | 'q8'): Case => ({
-  name: `${name}, ${dtype}`,
-  model: () => withLetters(join(goldens, 'architectures', name)),
+const architecture = (folder: string, dtype: 'f32' | 'q8'): Case => ({
+  name: `${folder}, ${dtype}`,
+  model: () => withLetters(join(goldens, folder)),
   dtype,
   texts: lengths.map((count, i) => letters(count, i)),
 });
 const cases: Case[] = [
+  { name: 'rows of three groups, q8', model: wideBert, dtype: 'q8', texts: lengths.map((count, i) => letters(count, i)) },
   ...(['f32', 'q8'] as const).map((dtype) => ({ name: `bert, ${dtype}`, model: () => tiny, dtype, texts: lengths.map(words) })),
-  architecture('modernbert', 'f32'), // rotary positions, windows, gates, pre-norm
-  architecture('nomic-bert', 'q8'),
-  architecture('jina-bert', 'f32'), // biases by distance
-  architecture('roberta', 'f32'), // positions after padding
+  architecture('architectures/modernbert', 'f32'), // rotary positions, windows, gates, pre-norm
+  architecture('architectures/nomic-bert', 'q8'),
+  architecture('architectures/jina-bert', 'f32'), // biases by distance
+  architecture('architectures/roberta', 'f32'), // positions after padding
 ];
 
 describe.each(cases)('$name', ({ model, dtype, texts }) => {
@@ -76,7 +77,7 @@ describe.each(cases)('$name', ({ model, dtype, texts }) => {
     const [there, here] = await Promise.all([load(model(), { dtype }), load(model(), { dtype, device: 'wasm' })]);
     const { device, device_reason, gpu: facts } = there.info() as ModelInfo;
     expect([device, device_reason]).toEqual(['webgpu', undefined]);
-    expect(facts!.bound).toBeLessThan(dtype === 'f32' ? 1e-4 : 3e-2);
+    expect(facts!.bound).toBeLessThan(dtype === 'f32' ? 2e-5 : 6e-2);
     for (const options of [{ pooling: kModes }, { pooling: 'none' as const }, { pooling: 'mean' as const, normalize: true }]) {
       const [a, b] = [await there(texts, options), await here(texts, options)];
       expect(a.dims).toEqual(b.dims);
@@ -98,12 +99,63 @@ describe.each(cases)('$name', ({ model, dtype, texts }) => {
   });
 });
 
-onGpu('rows of several groups in q8 differ by a few steps of activations', async (own) => {
+/** Folders of goldens with the op or form that no kernel has; undefined: it is proven right. */
+const architectures: Record<string, RegExp | undefined> = {
+  ...Object.fromEntries(
+    [
+      'albert',
+      'camembert',
+      'distilbert',
+      'electra',
+      'gte',
+      'gte-new',
+      'jina-bert',
+      'modernbert',
+      'nomic-bert',
+      'nomic-bert-first',
+      'roberta',
+      'xlm-roberta',
+    ].map((name) => [`architectures/${name}`, undefined]),
+  ),
+  'architectures/deberta-v2': /'relative_rows'/,
+  'architectures/deberta-v3': /'relative_rows'/,
+  'architectures/mpnet': undefined,
+  'eurobert/base': undefined,
+  'hub_layouts/jina-v3': undefined,
+  'hub_layouts/nomic-moe': /'experts'/,
+  'variants/encoders/bert-quick-gelu': /'quick_gelu'/,
+  ...Object.fromEntries(
+    ['albert-groups', 'dpr', 'ernie', 'megatron-bert', 'neobert', 'roformer', 'squeezebert', 'xlm'].map((name) => [
+      `variants/encoders/${name}`,
+      undefined,
+    ]),
+  ),
+};
+test.each(Object.entries(architectures))('%s is proven right in f32 and q8, or refused by name', async (folder, lacks) => {
+  if (!gpu) return;
+  env.gpu = gpu;
+  for (const dtype of ['f32', 'q8'] as const) {
+    const pipe = await load(withLetters(join(goldens, folder)), { dtype });
+    const { device, device_reason, gpu: facts } = pipe.info();
+    if (process.env.WATTN_GPU_FIGURES)
+      process.stderr.write(`${folder} ${dtype} ${device} ${facts?.distance} ${facts?.bound} ${device_reason}\n`);
+    if (lacks) expect(device_reason).toMatch(lacks);
+    else expect([device, device_reason]).toEqual(['webgpu', undefined]);
+    await pipe.dispose();
+  }
+});
+
+onGpu('all-MiniLM-L6-v2 is right in f32 and q8: its q8 differs as two roundings of activations do', async (own) => {
   env.gpu = own;
-  const pipe = await load(null, { dtype: 'q8' }); // 384 numbers: six groups
-  // Where more than the bound, the processor computes. On it alone, fused multiply-adds move all-MiniLM-L6-v2's vectors by 0.04.
-  expect(pipe.info().gpu!.distance).toBeLessThan(0.05);
-  await pipe.dispose();
+  for (const dtype of ['f32', 'q8'] as const) {
+    const pipe = await load(null, { dtype }); // 384 numbers: six groups
+    const { device, device_reason, gpu: facts } = pipe.info();
+    if (process.env.WATTN_GPU_FIGURES)
+      process.stderr.write(`minilm ${dtype} ${device} ${facts?.distance} ${facts?.bound} ${device_reason}\n`);
+    expect([device, device_reason]).toEqual(['webgpu', undefined]);
+    expect(facts!.bound).toBeLessThan(dtype === 'f32' ? 1e-4 : 0.15);
+    await pipe.dispose();
+  }
 });
 
 onGpu("options of a call are the processor's: prompts, truncation, windows, max_length", async (own) => {
@@ -169,8 +221,8 @@ describe('without a GPU that works the processor answers, and info() says why', 
     await expectProcessor(reported, /./);
   });
 
-  // A fault in each kernel: what it changes, and into what.
-  const lies: [kernel: string, find: RegExp, put: string, dtype: 'f32' | 'q8'][] = [
+  // A fault in each kernel: what it changes, and into what. Some are slight.
+  const lies: [kernel: string, find: RegExp, put: string, dtype: 'f32' | 'q8', model?: () => unknown][] = [
     ['product', /acc\[3\] = fma\(vec4<f32>\(xs\[first_at \+ 3u\]\)/, 'acc[3] = fma(vec4<f32>(xs[first_at + 2u])', 'f32'],
     ['norm', /squares \+= d \* d/, 'squares += abs(d)', 'f32'],
     ['attention', /sum \*= before/, 'sum *= 1.0f', 'f32'],
@@ -180,17 +232,48 @@ describe('without a GPU that works the processor answers, and info() says why', 
     ['product in q8', /96 - i32/, '95 - i32', 'q8'],
     ['quantized activations', /192\.0f \/ range/, '190.0f / range', 'q8'],
     ['table in q8', /% 4u \* 8u, 8u/, '% 4u * 8u, 7u', 'q8'],
+    ['a scale that is 1 % off', /scale\[at\] \* of_row\.x/, '1.01f * scale[at] * of_row.x', 'q8'],
+    ['a scale that is 1 % off, in three groups', /scale\[at\] \* of_row\.x/, '1.01f * scale[at] * of_row.x', 'q8', wideBert],
+    [
+      'one of three groups with a scale that is 1 % off',
+      /scale\[at\] \* of_row\.x/,
+      'select(1.0f, 1.01f, g == 1u) * scale[at] * of_row.x',
+      'q8',
+      wideBert,
+    ],
+    [
+      'one of three groups with a zero point that is one off',
+      /96 - i32\(of_row\.y\)/,
+      '96 - i32(of_row.y) + select(0, 1, g == 2u)',
+      'q8',
+      wideBert,
+    ],
+    ['a group that is dropped', /g < GROUPS; g\+\+/, 'g < GROUPS - 1u; g++', 'q8', wideBert],
+    ['activations whose zero point is rounded down', /let z = round\(/, 'let z = floor(', 'q8', wideBert],
+    ['rows that are swapped', /let row = row0 \+ thread \/ 4u/, 'let row = row0 + ((thread / 4u) ^ 1u)', 'f32'],
+    ['rows of q8 that are swapped', /let row = row0 \+ at \/ 16u/, 'let row = row0 + ((at / 16u) ^ 1u)', 'q8'],
+    ['rows beyond the first tile', /let row = row0 \+ thread \/ 4u/, 'let row = min(row0 + thread / 4u, 64u)', 'f32'],
+    ['a product that is 1 % off', /acc\[i\]\[j\] \+ bias\[column\]/, '1.01f * acc[i][j] + bias[column]', 'f32'],
+    ['a product that is 0.01 % off', /acc\[i\]\[j\] \+ bias\[column\]/, '1.0001f * acc[i][j] + bias[column]', 'f32'],
+    [
+      'scores that are 1 % off',
+      /let before = exp\(most - larger\)/,
+      'for (var j = 0u; j < TILE; j++) { scores[j] *= 1.01f; } larger *= 1.01f;\n    let before = exp(most - larger)',
+      'f32',
+    ],
+    ['a last key that is left out', /'?k >= sequence\.y/, 'k + 1u >= sequence.y', 'f32'],
   ];
-  (gpu ? test : test.skip).each(lies)('a kernel that lies: %s', async (_, find, put, dtype) => {
+  (gpu ? test : test.skip).each(lies)('a kernel that lies: %s', async (_, find, put, dtype, model = () => tiny) => {
     let changed = 0;
     const shader = (code: string) => {
       const lie = code.replace(find, put);
       if (lie !== code) ++changed;
       return lie;
     };
-    const pipe = await loadWith({ shader }, { dtype });
+    const pipe = await loadWith({ shader }, { dtype }, model());
     expect(changed).toBeGreaterThan(0);
-    expect(pipe.info()).toMatchObject({ device: 'wasm', device_reason: expect.stringMatching(/vectors are off by/) });
+    if (process.env.WATTN_GPU_FIGURES) process.stderr.write(`${_} ${pipe.info().device_reason}\n`);
+    expect(pipe.info()).toMatchObject({ device: 'wasm', device_reason: expect.stringMatching(/are off by/) });
     await pipe.dispose();
   });
 

@@ -93,3 +93,59 @@ export function withLetters(directory: string): Files {
   files.set('tokenizer.json', json(tokenizer()));
   return files.set('tokenizer_config.json', json({ tokenizer_class: 'PreTrainedTokenizerFast' }));
 }
+
+/** A BERT of one layer with random weights and rows of three groups of q8. */
+export function wideBert(): Files {
+  const config = {
+    model_type: 'bert',
+    architectures: ['BertModel'],
+    vocab_size: 28,
+    hidden_size: 192,
+    num_hidden_layers: 1,
+    num_attention_heads: 4,
+    intermediate_size: 320,
+    max_position_embeddings: 64,
+    type_vocab_size: 2,
+    hidden_act: 'gelu',
+    layer_norm_eps: 1e-12,
+  };
+  const layer = 'encoder.layer.0';
+  const linear = (name: string, out: number, width: number): [string, number[]][] => [
+    [`${name}.weight`, [out, width]],
+    [`${name}.bias`, [out]],
+  ];
+  const norm = (name: string): [string, number[]][] => ['weight', 'bias'].map((part) => [`${name}.${part}`, [192]]);
+  const shapes: [string, number[]][] = [
+    ['embeddings.word_embeddings.weight', [28, 192]],
+    ['embeddings.position_embeddings.weight', [64, 192]],
+    ['embeddings.token_type_embeddings.weight', [2, 192]],
+    ...norm('embeddings.LayerNorm'),
+    ...['query', 'key', 'value'].flatMap((name) => linear(`${layer}.attention.self.${name}`, 192, 192)),
+    ...linear(`${layer}.attention.output.dense`, 192, 192),
+    ...norm(`${layer}.attention.output.LayerNorm`),
+    ...linear(`${layer}.intermediate.dense`, 320, 192),
+    ...linear(`${layer}.output.dense`, 192, 320),
+    ...norm(`${layer}.output.LayerNorm`),
+  ];
+  let random = 7;
+  const next = () => (random = (Math.imul(random, 1664525) + 1013904223) >>> 0) / 2 ** 32 - 0.5;
+  const header: Record<string, object> = {};
+  const values: number[] = [];
+  for (const [name, shape] of shapes) {
+    const count = shape.reduce((a, b) => a * b, 1);
+    const scale = shape.length === 1 ? 0.2 : name.includes('embeddings') ? 2 : 3.5 / Math.sqrt(shape[1]!);
+    const middle = /LayerNorm.weight/.test(name) ? 1 : 0;
+    header[name] = { dtype: 'F32', shape, data_offsets: [4 * values.length, 4 * (values.length + count)] };
+    for (let i = 0; i < count; ++i) values.push(middle + scale * next());
+  }
+  const json = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+  const head = json(header);
+  const weights = Buffer.concat([Buffer.alloc(8), head, Buffer.from(Float32Array.from(values).buffer)]);
+  weights.writeBigUInt64LE(BigInt(head.length));
+  return new Map([
+    ['config.json', json(config)],
+    ['model.safetensors', new Uint8Array(weights)],
+    ['tokenizer.json', json(tokenizer())],
+    ['tokenizer_config.json', json({ tokenizer_class: 'PreTrainedTokenizerFast' })],
+  ]);
+}

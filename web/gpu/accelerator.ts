@@ -4,14 +4,11 @@ import { abortable, Pace, throwIfAborted } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { DeviceBatchAnswer, EmbedAnswer, PoolingMode, SeamEmbedRequest } from '../host/seam.js';
 import { Device, DeviceError } from './device.js';
+import { readPlan, unsupportedIn, type Plan } from './plan.js';
+import { Program, windowsOf, type Call } from './program.js';
+import { kProbes, prove, provePooling } from './proof.js';
 import type { DeviceFacts, GpuFacts } from './types.js';
-import { boundOf, readPlan, unsupportedIn, type Plan } from './plan.js';
-import { Program, type Call, type Sequences } from './program.js';
 
-/** Texts of several lengths, around the sizes of tiles and of blocks of queries. */
-const kProbes = [1, 30, 45].map((words) =>
-  'the river bends west of an old stone mill '.repeat(9).split(' ').slice(0, words).join(' '),
-);
 /** How many texts a timing runs, with `device: 'auto'`. */
 const kTimedTexts = 12;
 
@@ -26,18 +23,6 @@ const kProcessorMs = 100;
 
 /** Timings by adapter and model, of all models of the realm. */
 const timings = new Map<string, Required<GpuFacts>['timing']>();
-
-/** A run of the windows [begin, end). */
-function windowsOf({ ids, type_ids, starts, skip }: DeviceBatchAnswer, begin: number, end: number): Sequences {
-  const from = starts[begin]!;
-  const to = starts[end]!;
-  return {
-    ids: ids.subarray(from, to),
-    typeIds: type_ids.subarray(from, to),
-    starts: starts.subarray(begin, end + 1).map((start) => start - from),
-    skip: skip.subarray(begin, end),
-  };
-}
 
 export interface Owner {
   call: Call;
@@ -98,54 +83,20 @@ export class Accelerator {
     this.device = device;
     gpu.adapter = device.name;
     const program = await Program.make(device, plan, (run) => owner.call(run));
-    gpu.bound = boundOf(plan, this.q8);
-    gpu.distance = 0;
     this.proven = new Map();
-    await this.prove(program, []);
+    Object.assign(gpu, await prove(program, plan, this.q8, (run) => owner.call(run)));
     this.program = program;
   }
 
-  /** A DeviceError unless the probe texts' vectors with this pooling are right on this device. */
-  private prove(program: Program, modes: readonly string[]): Promise<void> {
+  /** A DeviceError unless pooling is right on this device; proven once. */
+  private provePooling(program: Program, modes: readonly PoolingMode[]): Promise<void> {
     const key = modes.join();
     let proof = this.proven.get(key);
     if (!proof) {
-      proof = this.probe(program, modes).then((distance) => {
-        const { gpu } = this;
-        if (!(distance <= gpu.distance)) gpu.distance = distance;
-        if (distance <= gpu.bound) return;
-        const [off, bound] = [distance, gpu.bound].map((share) => share.toPrecision(2));
-        throw new DeviceError(`this device's vectors are off by ${off} of their length, where ${bound} is the bound`);
-      });
+      proof = modes.length > 0 ? provePooling(program, modes, this.plan, (run) => this.owner.call(run)) : Promise.resolve();
       this.proven.set(key, proof);
     }
     return proof;
-  }
-
-  /** The largest distance between the GPU's and the processor's vectors of the probe texts, as a share of their length. */
-  private async probe(program: Program, modes: readonly string[]): Promise<number> {
-    const call: Call = (run) => this.owner.call(run);
-    const batch = call((handle) => handle.device_embed(kProbes, { pooling: [...modes] as PoolingMode[], prompt: '' }, 0));
-    try {
-      const windows = batch.starts.length - 1;
-      const got = await program.run(windowsOf(batch, 0, windows), modes);
-      const { pooled } = call((handle) => handle.device_pool(batch.job, 0, windows));
-      const { hidden } = this.plan;
-      let most = 0;
-      for (let row = 0; row < pooled.length; row += hidden) {
-        let difference = 0;
-        let length = 0;
-        for (let i = row; i < row + hidden; ++i) {
-          difference += (got[i]! - pooled[i]!) ** 2;
-          length += pooled[i]! ** 2;
-        }
-        const distance = Math.sqrt(difference / Math.max(length, Number.MIN_VALUE));
-        if (!(distance <= most)) most = Number.isNaN(distance) ? Infinity : distance;
-      }
-      return most;
-    } finally {
-      call((handle) => handle.device_cancel(batch.job));
-    }
   }
 
   /** Measures both, unless this adapter and this kind of model were measured before. */
@@ -230,7 +181,7 @@ export class Accelerator {
       await this.recovering;
       const { program } = this;
       try {
-        if (program) await abortable(this.prove(program, modes), signal);
+        if (program) await abortable(this.provePooling(program, modes), signal);
       } catch (error) {
         throwIfAborted(signal);
         if (!this.device?.failed) this.stop((error as Error).message);

@@ -136,23 +136,46 @@ export function unsupportedIn({ uses, attentions }: Plan): string | undefined {
 }
 
 /**
- * How far a result may be from the processor's: the length of the difference over the length of the processor's. Both round each sum of K
- * products to about sqrt(K) units of 2^-24, and norms keep what layers add of the size of their input, so errors of all products and sums add up; 4 is
- * the room for the functions that a GPU has for exp, division and roots, which WGSL allows a few units more.
- * In q8 a difference may move an activation to the next of 192 steps of its group's range, which is at most about 6 of its standard deviations: the row
- * then differs by 6 / 192 of the root of its width. Later products add to it, as such steps are independent.
+ * How far rows of sums may be from another machine's, as a share of their length. terms: the numbers in a sum; of sums of sums, in all of them.
+ * A sum of K numbers like each other has partial sums that grow as the root of their count. Each is rounded, by an error that is uniform within 2^-24 of it and so
+ * has a third of that, squared, as its variance: together K^2 / 6 such squares, which is K / 6 over the square of the result. Two machines that round differently
+ * differ by twice that. Errors of sums over sums are independent, and residuals and norms keep them as shares, so that variances add up. All are times 4: trained
+ * matrices cancel some of what they add, and the bound is for the worst row.
  */
-export function boundOf({ uses, attentions, hidden }: Plan, q8: boolean): number {
-  let roundings = 0;
-  let products = 0;
+export const roundingsOfSums = (terms: number): number => 4 * 2 ** -24 * Math.sqrt(terms / 3);
+
+/** In terms of a sum, what a device's exp(), division or root adds: WGSL allows some 9 units of 2^-24 where results matter. */
+const kFunction = 3 * 9 ** 2;
+
+/**
+ * How far rows that some uses compute may be from the processor's, from the same input. A score of attention becomes a share by exp(), whose relative error is the
+ * score's absolute one: scores are about 4, which is 16 in the square.
+ */
+export function roundingsOf({ attentions }: Plan, uses: readonly Use[]): number {
+  let terms = 0;
   for (const { steps, values } of uses) {
-    for (const { op, x, attention } of steps) {
-      const terms =
-        op === 'linear' || op === 'norm' ? values[x]!.width : op === 'attention' ? 4 * attentions[attention]!.keyWidth : 1;
-      roundings += Math.sqrt(terms);
-      if (op === 'linear') ++products;
+    for (const { op, variant, x, attention } of steps) {
+      if (op === 'linear') terms += values[x]!.width + (variant ? kFunction : 0);
+      else if (op === 'norm') terms += values[x]!.width + kFunction;
+      else if (op === 'head_norm') terms += attentions[attention]!.keyWidth + kFunction;
+      else if (op === 'attention') terms += 16 * attentions[attention]!.keyWidth + kFunction;
+      else terms += ['activate', 'gate', 'softcap'].includes(op) ? kFunction : 3;
     }
   }
-  const f32 = 4 * roundings * 2 ** -24;
-  return q8 ? f32 + (6 / 192) * Math.sqrt(products / hidden) : f32;
+  return roundingsOfSums(terms);
+}
+
+/**
+ * How far a row may be in q8 if it attends to rows with activations that were rounded to another step: one of 32 keys has a value that differs by a step, which is
+ * 6 / 192 of a standard deviation, in one of `width` numbers. Four such keys are twice that.
+ */
+export const fewSteps = (width: number): number => (2 * (6 / 192)) / 32 / Math.sqrt(width);
+
+/**
+ * How far a row may be in q8 if some of its activations were rounded to another step of the 192 of their group's range. A range is about 6 standard deviations,
+ * the difference of two roundings has a variance of a sixth of a step's square, and products of independent steps add up.
+ */
+export function stepsOf(uses: readonly Use[]): number {
+  const products = uses.reduce((sum, { steps }) => sum + steps.filter(({ op }) => op === 'linear').length, 0);
+  return (6 / 192) * Math.sqrt(products / 6);
 }

@@ -1,5 +1,5 @@
 // A plan on a device: the buffers of its values and weights, and a dispatch or two for each step. It knows ops and no models.
-import type { SeamModel } from '../host/seam.js';
+import type { DeviceBatchAnswer, SeamModel } from '../host/seam.js';
 import { DeviceError, type Device } from './device.js';
 import type { Plan, Step, Use } from './plan.js';
 import { attention, kQueries } from './shaders/attention.js';
@@ -13,6 +13,18 @@ export interface Sequences {
   typeIds: Int32Array; // [tokens]
   starts: Int32Array; // [sequences + 1]
   skip: Int32Array; // [sequences]
+}
+
+/** A run of the windows [begin, end). */
+export function windowsOf({ ids, type_ids, starts, skip }: DeviceBatchAnswer, begin: number, end: number): Sequences {
+  const from = starts[begin]!;
+  const to = starts[end]!;
+  return {
+    ids: ids.subarray(from, to),
+    typeIds: type_ids.subarray(from, to),
+    starts: starts.subarray(begin, end + 1).map((start) => start - from),
+    skip: skip.subarray(begin, end),
+  };
 }
 
 interface Counts {
@@ -47,7 +59,7 @@ const kMostTokens = 8192;
 const kThreads = 64;
 
 /** The positions of tokens, in several forms. padding: as IdsOf::kAfterPadding of src/ops/op.h. */
-function positionsOf({ ids, starts }: Sequences, padding?: number): Uint32Array {
+export function positionsOf({ ids, starts }: Sequences, padding?: number): Uint32Array {
   const out = new Uint32Array(ids.length);
   for (let i = 0; i + 1 < starts.length; ++i) {
     let last = padding ?? -1;
@@ -76,7 +88,10 @@ function placesOf({ values, steps }: Use): number[] {
 const resultOf = ({ values, steps }: Use) => steps.reduce((last, { out }) => (out > 0 && values[out]!.inStream ? out : last), -1);
 
 export class Program {
-  private readonly dispatches: Dispatch[] = [];
+  /** Those of each use. */
+  private readonly dispatches: Dispatch[][] = [];
+  /** What each use reads, and the result of the last one. */
+  private readonly streams: GPUBuffer[] = [];
   private readonly weights = new Map<number, WeightOnDevice>();
   private readonly pools = new Map<string, Promise<{ dispatch: Dispatch; out: GPUBuffer }>>();
   private readonly counts: GPUBuffer;
@@ -85,7 +100,6 @@ export class Program {
   private readonly blocks: GPUBuffer;
   private readonly starts: GPUBuffer;
   private readonly skip: GPUBuffer;
-  private stream!: GPUBuffer;
 
   private constructor(
     private readonly device: Device,
@@ -130,16 +144,17 @@ export class Program {
     const groups = Math.ceil(depth / kGroup);
     let quantized: GPUBuffer[] | undefined;
     const forQ8 = () => (quantized ??= [device.storage(groups * kGroup * budget), device.storage(8 * groups * budget)]);
-    const making: Promise<Dispatch>[] = [];
+    const making: Promise<Dispatch>[][] = [];
     let current = 0;
     plan.uses.forEach((use, u) => {
       const result = resultOf(use);
       const of = (v: number) => (v === 0 ? streams[current]! : v === result ? streams[1 - current]! : arena[places[u]![v]!]!);
-      for (const step of use.steps) making.push(...this.step(use, step, of, forQ8));
+      this.streams.push(streams[current]!);
+      making.push(use.steps.flatMap((step) => this.step(use, step, of, forQ8)));
       if (result >= 0) current = 1 - current;
     });
-    this.stream = streams[current]!;
-    this.dispatches.push(...(await Promise.all(making)));
+    this.streams.push(streams[current]!);
+    this.dispatches.push(...(await Promise.all(making.map((use) => Promise.all(use)))));
   }
 
   /** The weight that a step reads, streamed to the device. */
@@ -259,7 +274,7 @@ export class Program {
     let pool = this.pools.get(key);
     if (!pool) {
       const out = this.device.storage(4 * hidden * modes.length * this.budget);
-      const buffers = [this.stream, this.starts, this.skip, out];
+      const buffers = [this.streams.at(-1)!, this.starts, this.skip, out];
       pool = this.dispatch(rows.pool(hidden, modes), buffers, ({ sequences }) => [Math.ceil(hidden / kThreads), sequences]).then(
         (dispatch) => ({ dispatch, out }),
       );
@@ -270,8 +285,23 @@ export class Program {
 
   /** Each sequence's vectors, [sequences, modes * hidden]; without modes those of its tokens, [tokens, hidden]. */
   async run(sequences: Sequences, modes: readonly string[]): Promise<Float32Array> {
+    const pool = modes.length > 0 ? await this.device.checked(() => this.pool(modes)) : undefined;
+    const counts = this.begin(sequences);
+    const all = [...this.dispatches.flat(), ...(pool ? [pool.dispatch] : [])];
+    if (!pool) return this.read(all, counts, this.streams.at(-1)!, counts.tokens);
+    return this.read(all, counts, pool.out, counts.sequences * modes.length);
+  }
+
+  /** The states, [tokens, hidden], after the uses [from, to) of the plan over the states that they read. */
+  part(sequences: Sequences, from: number, to: number, states?: ArrayLike<number>): Promise<Float32Array> {
+    const counts = this.begin(sequences);
+    if (states) this.device.write(this.streams[from]!, Float32Array.from(states));
+    return this.read(this.dispatches.slice(from, to).flat(), counts, this.streams[to]!, counts.tokens);
+  }
+
+  /** Writes what all dispatches of a batch read. */
+  private begin(sequences: Sequences): Counts {
     const { device } = this;
-    const pool = modes.length > 0 ? await device.checked(() => this.pool(modes)) : undefined;
     const { starts } = sequences;
     const blocks: number[] = [];
     for (let i = 0; i + 1 < starts.length; ++i)
@@ -282,17 +312,20 @@ export class Program {
     device.write(this.starts, Uint32Array.from(starts));
     device.write(this.skip, Uint32Array.from(sequences.skip));
     for (const { buffer, of } of this.inputs.values()) device.write(buffer, of(sequences));
-    const all = pool ? [...this.dispatches, pool.dispatch] : this.dispatches;
-    return device.read(
+    return counts;
+  }
+
+  private read(dispatches: readonly Dispatch[], counts: Counts, from: GPUBuffer, rows: number): Promise<Float32Array> {
+    return this.device.read(
       (pass) => {
-        for (const { pipeline, bindings, groups } of all) {
+        for (const { pipeline, bindings, groups } of dispatches) {
           pass.setPipeline(pipeline);
           pass.setBindGroup(0, bindings);
           pass.dispatchWorkgroups(...groups(counts));
         }
       },
-      pool?.out ?? this.stream,
-      (pool ? counts.sequences * modes.length : counts.tokens) * this.plan.hidden,
+      from,
+      rows * this.plan.hidden,
     );
   }
 }

@@ -12,7 +12,7 @@ export interface GpuFacts {
   adapter: string;
   /** Bytes of its buffers. */
   bytes: number;
-  /** The probe texts' largest distance from the processor's vectors, over the length of those. */
+  /** The distance of the probe texts' states from the processor's, over the length of those: the root of the mean square over all tokens. */
   distance: number;
   /** What `distance` is below. */
   bound: number;
