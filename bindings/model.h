@@ -88,6 +88,10 @@ class ModelHandle : public Handle {
     Report report;
   };
   Result<void> start(Pending pending, int steps, PlainAnswer& out);
+  // Null if it has ended.
+  Job* find_job(int number) const;
+  // Says what a job has after some steps, and ends it after the last one.
+  Result<void> say_job(int number, const Result<bool>& more, int steps, PlainAnswer& out);
 
   std::unique_ptr<ModelLoader> loader_;  // from begin() to finish()
 

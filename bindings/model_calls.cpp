@@ -459,25 +459,29 @@ Result<void> ModelHandle::start(Pending pending, int steps, PlainAnswer& out) {
   return run_job(next_job_++, steps, out);
 }
 Result<void> ModelHandle::run_job(int number, int steps, PlainAnswer& out) {
+  Job* job = find_job(number);
+  Result<bool> more = true;
+  int taken = 0;
+  for (; job && more.ok() && more.value() && taken < steps; ++taken) more = job->step();
+  return say_job(number, more, taken, out);
+}
+Job* ModelHandle::find_job(int number) const {
+  const auto found = jobs_.find(number);
+  return found == jobs_.end() ? nullptr : found->second.job.get();
+}
+Result<void> ModelHandle::say_job(int number, const Result<bool>& more, int steps, PlainAnswer& out) {
   const auto found = jobs_.find(number);
   if (found == jobs_.end()) return Error{ErrorCode::kState, "this call was ended by another one of this model"};
-  Job& job = *found->second.job;
-  bool more = true;
-  int taken = 0;
-  for (; more && taken < steps; ++taken) {
-    const auto stepped = job.step();
-    if (!stepped.ok()) {
-      jobs_.erase(found);
-      return stepped.error();
-    }
-    more = stepped.value();
+  if (!more.ok()) {
+    jobs_.erase(found);
+    return more.error();
   }
   const JobAnswer say{out};
   say.job(number);
-  say.more(more);
-  say.steps(taken);
-  found->second.report(job, more, out);
-  if (!more) jobs_.erase(found);
+  say.more(more.value());
+  say.steps(steps);
+  found->second.report(*found->second.job, more.value(), out);
+  if (!more.value()) jobs_.erase(found);
   return {};
 }
 

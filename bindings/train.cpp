@@ -4,7 +4,6 @@
 
 #include "bindings/model.h"
 #include "tasks/device.h"
-#include "tasks/device_embed.h"
 #include "tasks/find_spans.h"
 #include "tasks/input_gradient.h"
 #include "tasks/plan_text.h"
@@ -73,16 +72,11 @@ class FullModelHandle final : public ModelHandle {
   template <class TextsJob, class Options>
   Result<void> start_texts(Arguments& in, Report report, PlainAnswer& out);
 
-  // An embed() whose windows a device runs.
-  struct Elsewhere {
-    std::unique_ptr<Texts> texts;
-    std::unique_ptr<DeviceEmbed> job;
-  };
+  // web/ asks a device for the steps of jobs over texts alone.
+  TextJob* text_job(int number) const { return static_cast<TextJob*>(find_job(number)); }
 
   std::unique_ptr<Trainer> trainer_;  // web/ calls train_begin() first
-  std::map<int, Elsewhere> elsewhere_;
-  int next_elsewhere_ = 1;
-  DeviceWeight device_weight_;  // that was asked for last
+  DeviceWeight device_weight_;        // that was asked for last
 };
 
 using Call = Result<void> (FullModelHandle::*)(Arguments&, PlainAnswer&);
@@ -216,56 +210,34 @@ Result<void> FullModelHandle::device_bytes(Arguments& in, PlainAnswer& out) {
   DeviceBytesAnswer{out}.bytes(std::span(static_cast<const std::uint8_t*>(part.at) + begin, end - begin));
   return {};
 }
-Result<void> FullModelHandle::device_embed(Arguments& in, PlainAnswer& out) {
-  auto texts = in.texts();
-  EmbedRequest request;
-  if (auto read = in.options(request); !read.ok()) return read;
-  if (request.prompt) {
-    request.options.prompt = *std::move(request.prompt);
-  } else {
-    auto found = find_prompt(model().sentence(), request.prompt_name);
-    if (!found.ok()) return found.error();
-    request.options.prompt = std::move(found).value();
-  }
-  request.options.first_text = in.integer();
-  auto begun = DeviceEmbed::begin(model(), texts->views, request.options);
-  if (!begun.ok()) return begun.error();
-  const DeviceEmbed& job = *begun.value();
+Result<void> FullModelHandle::device_batch(Arguments& in, PlainAnswer& out) {
+  TextJob* job = text_job(in.integer<int>());
   const DeviceBatchAnswer say{out};
-  say.job(next_elsewhere_);
-  say.ids(job.batch().input_ids);
-  say.type_ids(job.batch().token_type_ids);
-  say.starts(job.batch().seq_start);
-  say.skip(std::vector<std::int32_t>(job.skip().begin(), job.skip().end()));
-  say.pooling(job.pooling());
-  elsewhere_[next_elsewhere_++] = {std::move(texts), std::move(begun).value()};
+  const bool is_here = !job || !job->reads_batch();
+  say.here(is_here);
+  if (is_here) return {};
+  if (auto gathered = job->gather(in.integer()); !gathered.ok()) return gathered;
+  say.ids(job->batch().input_ids);
+  say.type_ids(job->batch().token_type_ids);
+  say.starts(job->batch().seq_start);
+  say.skip(std::vector<std::int32_t>(job->skip().begin(), job->skip().end()));
+  say.pooling(std::vector<PoolingMode>(job->pooling().begin(), job->pooling().end()));
   return {};
 }
-// web/ asks only for jobs that are there.
-Result<void> FullModelHandle::device_pool(Arguments& in, PlainAnswer& out) {
-  DeviceEmbed& job = *elsewhere_.find(in.integer<int>())->second.job;
-  const auto begin = in.integer();
-  auto pooled = job.pool(begin, in.integer());
-  if (!pooled.ok()) return pooled.error();
-  DevicePooledAnswer{out}.pooled(std::move(pooled).value());
+Result<void> FullModelHandle::device_rows(Arguments& in, PlainAnswer& out) {
+  TextJob* job = text_job(in.integer<int>());
+  const auto begin = in.integer(), end = in.integer();
+  if (!job) return say_job(0, false, 0, out);
+  auto rows = job->device_rows(begin, end);
+  if (!rows.ok()) return rows.error();
+  DeviceRowsAnswer{out}.rows(std::move(rows).value());
   return {};
 }
-Result<void> FullModelHandle::device_finish(Arguments& in, PlainAnswer& out) {
-  const auto found = elsewhere_.find(in.integer<int>());
-  const auto pooled = in.floats();
-  auto finished = found->second.job->finish({pooled.begin(), pooled.end()});
-  elsewhere_.erase(found);
-  if (!finished.ok()) return finished.error();
-  const EmbedAnswer say{out};
-  say.job(0);
-  say.more(false);
-  say.steps(0);
-  say_vectors(std::move(finished).value(), out);
-  return {};
-}
-Result<void> FullModelHandle::device_cancel(Arguments& in, PlainAnswer&) {
-  elsewhere_.erase(in.integer<int>());
-  return {};
+Result<void> FullModelHandle::device_step(Arguments& in, PlainAnswer& out) {
+  const int number = in.integer<int>();
+  const auto rows = in.floats();
+  TextJob* job = text_job(number);
+  return say_job(number, job ? job->finish(rows) : Result<bool>(false), 1, out);
 }
 
 Result<void> FullModelHandle::blocks_of(Arguments& in, PlainAnswer& out) {

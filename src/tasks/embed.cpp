@@ -145,22 +145,34 @@ void EmbedJob::add(Encoding window, std::size_t, bool is_first) {
   ++result_.windows.back();
 }
 
-// rows: tokens [begin, end) of the batch, whose vectors are [end - begin, hidden]. pooled: [batch, modes * hidden].
-void EmbedJob::pool_rows(const Batch& batch, const float* rows, std::int64_t begin, std::int64_t end, float* pooled) const {
+// rows: tokens [begin, end) of the batch, whose vectors are [end - begin, hidden]. window: the first of its sequences.
+// pooled: [batch, modes * hidden].
+void EmbedJob::pool_rows(const Batch& batch, std::int64_t window, const float* rows, std::int64_t begin, std::int64_t end,
+                         float* pooled) const {
   const std::int64_t size = model().transformer().config().hidden_size;
   for (std::int64_t i = 0; i < batch.batch(); ++i) {
     const std::int64_t start = batch.seq_start[i], from = std::max(begin, start);
     const std::int64_t count = std::min<std::int64_t>(end, batch.seq_start[i + 1]) - from;
     pool_part(model().kernels(), pooling_, rows + (from - begin) * size,
-              {.begin = from - start, .count = count, .skip = skip_[i], .tokens = batch.length(i)}, size, pooled);
+              {.begin = from - start, .count = count, .skip = skip_[window + i], .tokens = batch.length(i)}, size, pooled);
     pooled += size * static_cast<std::int64_t>(pooling_.size());
   }
+}
+
+void EmbedJob::add_rows(const Batch& part, std::int64_t window, const float* hidden, std::vector<float>& out) {
+  if (pooling_.empty()) return TextJob::add_rows(part, window, hidden, out);
+  const std::size_t at = out.size();
+  out.resize(at + static_cast<std::size_t>(part.batch() * model().transformer().config().hidden_size) * pooling_.size());
+  pool_rows(part, window, hidden, 0, part.tokens(), out.data() + at);
 }
 
 // The vectors of tokens [begin, end). Only static embeddings are run in parts.
 Result<const float*> EmbedJob::run_part(const Batch& batch, std::int64_t begin, std::int64_t end) {
   const Transformer& transformer = model().transformer();
-  if (!transformer.config().is_static()) return model().run(batch, nullptr);
+  if (!transformer.config().is_static()) {
+    const auto hidden = states(batch);
+    return hidden.ok() ? hidden.value() + begin * transformer.config().hidden_size : hidden;
+  }
   if (auto checked = transformer.check(batch); begin == 0 && !checked.ok()) return checked.error();
   rows_.resize(static_cast<std::size_t>((end - begin) * transformer.config().hidden_size));
   transformer.word_rows(std::span(batch.input_ids).subspan(begin, end - begin), rows_.data());
@@ -172,12 +184,14 @@ Result<void> EmbedJob::run(const Batch& batch, const std::vector<std::size_t>& t
   std::vector<float>& data = result_.data;
   std::size_t at = data.size();
   std::vector<float> pooled(static_cast<std::size_t>(batch.batch() * size) * pooling_.size());
-  for (std::int64_t begin = 0; begin == 0 || begin < batch.tokens(); begin += model().token_budget()) {
+  const bool is_pooled = given() && !pooling_.empty();
+  if (is_pooled) std::copy_n(given(), pooled.size(), pooled.begin());
+  for (std::int64_t begin = 0; !is_pooled && (begin == 0 || begin < batch.tokens()); begin += model().token_budget()) {
     const std::int64_t end = std::min(batch.tokens(), begin + model().token_budget());
     const auto hidden = run_part(batch, begin, end);
     if (!hidden.ok()) return hidden.error();
     if (pooling_.empty()) data.insert(data.end(), hidden.value(), hidden.value() + (end - begin) * size);
-    pool_rows(batch, hidden.value(), begin, end, pooled.data());
+    pool_rows(batch, 0, hidden.value(), begin, end, pooled.data());
   }
   if (!pooling_.empty() && !model().sentence().modules.empty()) {
     std::vector<float> dense;

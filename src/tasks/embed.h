@@ -57,8 +57,10 @@ class EmbedJob final : public TextJob {
   // After the last step.
   EmbedResult take_result();
 
+  std::span<const PoolingMode> pooling() const override { return pooling_; }
+  std::span<const std::int64_t> skip() const override { return skip_; }
+
  private:
-  friend class DeviceEmbed;
   EmbedJob(Model& model, std::span<const std::u16string_view> texts, const EmbedOptions& options)
       : TextJob(model, texts.size()), texts_(texts), options_(options), prompt_(to_utf16(options.prompt)) {}
 
@@ -66,7 +68,8 @@ class EmbedJob final : public TextJob {
   Result<void> prepare();
   EncodeOptions encode_options() const;
   std::string name_of(std::size_t text) const;
-  void pool_rows(const Batch& batch, const float* rows, std::int64_t begin, std::int64_t end, float* pooled) const;
+  void pool_rows(const Batch& batch, std::int64_t window, const float* rows, std::int64_t begin, std::int64_t end,
+                 float* pooled) const;
   Result<const float*> run_part(const Batch& batch, std::int64_t begin, std::int64_t end);
   // Replaces the vectors of each text's windows by their mean.
   void join_windows();
@@ -76,6 +79,7 @@ class EmbedJob final : public TextJob {
   Result<Encoding> encode(std::size_t text) override;
   void add(Encoding window, std::size_t text, bool is_first) override;
   Result<void> run(const Batch& batch, const std::vector<std::size_t>& texts) override;
+  void add_rows(const Batch& part, std::int64_t window, const float* hidden, std::vector<float>& out) override;
 
   std::span<const std::u16string_view> texts_;
   EmbedOptions options_;

@@ -149,7 +149,7 @@ Result<Encoding> FindSpansJob::encode(std::size_t text) {
 Result<void> FindSpansJob::run(const Batch& batch, const std::vector<std::size_t>& texts) {
   const float* hidden = nullptr;
   if (batch.tokens() > 0) {
-    const auto ran = model().run(batch, nullptr);
+    const auto ran = states(batch);
     if (!ran.ok()) return ran.error();
     hidden = ran.value();
   }

@@ -94,7 +94,7 @@ Result<void> PredictJob::run(const Batch& batch, const std::vector<std::size_t>&
   } else if (batch.tokens() == 0) {
     result_.rows.resize(first + texts.size());
   } else {
-    const auto hidden = model().run(batch, nullptr);
+    const auto hidden = states(batch);
     if (!hidden.ok()) return hidden.error();
     auto added = model().head() ? add_head_logits(model(), batch, hidden.value(), at_id_, {result_.logits, result_.rows})
                                 : add_label_logits(batch, hidden.value());

@@ -114,15 +114,15 @@ Result<void> SparseVectorsJob::run(const Batch& batch, const std::vector<std::si
   if (is_static()) return {};
   const bool is_lexical = !parts_.lexical.weight.empty();
   if (is_lexical && batch.tokens() > 0) {
-    const auto states = model().run(batch, nullptr);
-    return states.ok() ? append_lexical(batch, states.value(), texts) : Result<void>(states.error());
+    const auto hidden = states(batch);
+    return hidden.ok() ? append_lexical(batch, hidden.value(), texts) : Result<void>(hidden.error());
   }
   const std::int64_t vocab = is_lexical ? model().transformer().config().vocab_size : model().labels();
   std::vector<float> pooled(static_cast<std::size_t>(batch.batch() * vocab), 0.0f);
   if (batch.tokens() > 0) {
-    const auto states = model().run(batch, nullptr);
-    if (!states.ok()) return states.error();
-    if (auto added = pool_logits(batch, states.value(), texts, pooled.data()); !added.ok()) return added;
+    const auto hidden = states(batch);
+    if (!hidden.ok()) return hidden.error();
+    if (auto added = pool_logits(batch, hidden.value(), texts, pooled.data()); !added.ok()) return added;
   }
   std::vector<std::int32_t> all(static_cast<std::size_t>(vocab));
   std::iota(all.begin(), all.end(), 0);

@@ -113,7 +113,7 @@ Result<void> TokenVectorsJob::add_others(const Encoding& encoding, const float* 
 Result<void> TokenVectorsJob::run(const Batch& batch, const std::vector<std::size_t>& texts) {
   const std::size_t first = result_.rows.size();
   std::vector<float> rows;
-  if (role_.expand && !parts_.attend_to_expansion) {
+  if (!reads_batch()) {
     // Each query by itself: keys and values end before its expansion tokens.
     for (std::size_t i = 0; i < encodings_.size(); ++i) {
       Batch one;
@@ -124,7 +124,7 @@ Result<void> TokenVectorsJob::run(const Batch& batch, const std::vector<std::siz
       keep(encodings_[i], hidden.value(), rows);
     }
   } else {
-    const auto hidden = model().run(batch, nullptr);
+    const auto hidden = states(batch);
     if (!hidden.ok()) return hidden.error();
     for (std::size_t i = 0; i < encodings_.size(); ++i) {
       const float* states = hidden.value() + batch.seq_start[i] * model().transformer().config().hidden_size;

@@ -59,6 +59,7 @@ class TokenVectorsJob final : public TextJob {
   Result<Encoding> encode(std::size_t text) override;
   void add(Encoding window, std::size_t text, bool is_first) override;
   Result<void> run(const Batch& batch, const std::vector<std::size_t>& texts) override;
+  bool reads_batch() const override { return !role_.expand || parts_.attend_to_expansion; }
 
   std::span<const std::u16string_view> texts_;
   TokenVectorsOptions options_;

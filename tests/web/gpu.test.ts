@@ -1,6 +1,6 @@
 // device: 'webgpu' where there is no GPU to use. tests/gpu has the tests on one.
 import { env, pipeline, type FeatureExtractionPipeline } from 'wattn';
-import { tiny } from './support.js';
+import { failure, headFiles, tiny } from './support.js';
 
 const load = (options: object = {}) =>
   pipeline('feature-extraction', tiny, { device: 'webgpu', ...options }) as Promise<FeatureExtractionPipeline>;
@@ -30,4 +30,20 @@ test('no WebGPU, no adapter, and adapters that fail', async () => {
     },
   };
   await expectProcessor(await load({ device: 'auto' }), /blocked/);
+});
+
+test('tasks without an adapter, and models that no GPU runs', async () => {
+  env.gpu = { requestAdapter: async () => null };
+  const classify = await pipeline('text-classification', headFiles('sequence'), { device: 'webgpu' });
+  const here = await pipeline('text-classification', headFiles('sequence'));
+  expect(classify.info()).toMatchObject({ device: 'wasm', device_reason: expect.stringMatching(/no adapter/) });
+  const texts = ['boat', 'the old boat on the river'];
+  expect(await classify(texts)).toEqual(await here(texts));
+  await classify.dispose();
+  await here.dispose();
+  expect(await failure(load({ dtype: 'q4' }))).toMatchObject({ name: 'UnsupportedError', message: expect.stringMatching(/'q4'/) });
+  await expectProcessor(await load({ device: 'auto' }), /no adapter/);
+  const q4 = await load({ dtype: 'q4', device: 'auto' });
+  expect(q4.info()).toMatchObject({ device: 'wasm', device_reason: expect.stringMatching(/'q4'/) });
+  await q4.dispose();
 });

@@ -97,7 +97,7 @@ export function using<E extends object>(engine: E, name: string | false): E {
       if (own.isOpen) own.call((handle) => handle.use_adapter(0));
     }
   };
-  const changed = { call, files: held?.files ?? own.files, whole: own };
+  const changed = { call, files: held?.files ?? own.files, whole: own, gpu: undefined };
   return Object.create(own, Object.fromEntries(Object.entries(changed).map(([key, value]) => [key, { value }]))) as unknown as E;
 }
 

@@ -125,6 +125,9 @@ function splitHeld(held: Uint8Array, files: number): Uint8Array[] {
 /** Heads of transformers alone: Python reads no file of sentence-transformers for them, and a request for one that is not there would show. */
 const kOwnHeads: readonly LoadedHead[] = ['token', 'answer', 'masked_lm'];
 
+/** Heads of models that a GPU runs, with the head itself on the processor. */
+const kOnDevice: readonly LoadedHead[] = [...kOwnHeads, 'none', 'sequence', 'ranking', 'sparse', 'token_vectors'];
+
 const kUnpooled =
   "the files do not say how to pool (no modules.json): a text gives one vector for each token, unless a call sets the option 'pooling'";
 
@@ -194,7 +197,7 @@ export class Engine implements AnyEngine {
     if (route && (head !== 'none' || gguf))
       throw new InputError(`option 'route': expected 'feature-extraction' with a model of safetensors`);
     const { device: asked } = options as LoadOptions;
-    const device = head === 'none' && !idsOnly ? asked : undefined; // a GPU only embeds
+    const device = kOnDevice.includes(head) && !idsOnly ? asked : undefined;
     const isRare = device || retrieves || head === 'spans' || adaptedOf(options)?.full;
     const making = new Loading(options.threads ?? undefined, wasm ?? (isRare ? fullWasm() : undefined));
     let endHelpers = () => {};
@@ -403,8 +406,7 @@ export class Engine implements AnyEngine {
       const end = jobEnd(texts, begin);
       const some = end - begin === texts.length ? texts : texts.slice(begin, end);
       const first = first_text + begin;
-      const answer = await (this.gpu?.embed(some, rest, first, signal) ??
-        runJob(engine, pace, signal, (handle, steps) => handle.embed(some, rest, first, steps)));
+      const answer = await runJob(engine, pace, signal, (handle, steps) => handle.embed(some, rest, first, steps));
       parts.push(answer.data);
       tokens.set(answer.tokens, begin);
       windows.set(answer.windows, begin);

@@ -13,20 +13,24 @@ export const jobPace = (): Pace => new Pace(kCrossingMs, 1, 1, kMostSteps);
 
 /**
  * Runs a job to its end and returns its last answer. begin: starts it, with so many steps at once. look: receives every answer;
- * with it, each crossing takes one step.
+ * with it, each crossing takes one step. Steps of an engine with a GPU are the GPU's where it has them.
  */
 export async function runJob<A extends JobAnswer>(
-  engine: Pick<TaskEngine, 'call' | 'isOpen'>,
+  engine: Pick<TaskEngine, 'call' | 'isOpen' | 'gpu'>,
   pace: Pace,
   signal: AbortSignalLike | undefined,
   begin: (handle: SeamModel, steps: number) => A,
   look?: (answer: A) => void | Promise<void>,
 ): Promise<A> {
-  const cross = async (call: (handle: SeamModel, steps: number) => A) => {
+  const { gpu } = engine;
+  const cross = async (call: (handle: SeamModel, steps: number) => A, most = look ? 1 : pace.count) => {
     const answer = pace.run(
-      () => engine.call((handle) => call(handle, look ? 1 : pace.count)),
+      () => engine.call((handle) => call(handle, most)),
       ({ steps }) => steps,
     );
+    return show(answer);
+  };
+  const show = async (answer: A) => {
     last = answer;
     await look?.(answer); // a reader of the answers may stop the call
     return answer;
@@ -34,11 +38,12 @@ export async function runJob<A extends JobAnswer>(
   let last: A | undefined;
   try {
     await pace.wait(signal);
-    let answer = await cross(begin);
+    let answer = await cross(begin, gpu && 0);
     const { job } = answer;
     while (answer.more) {
       await pace.wait(signal);
-      answer = await cross((handle, steps) => handle.run(job, steps) as A);
+      const there = await gpu?.step(job, signal);
+      answer = there ? await show(there as A) : await cross((handle, steps) => handle.run(job, steps) as A);
     }
     return answer;
   } catch (error) {

@@ -2,6 +2,7 @@
 import { describe, InputError } from '../core/errors.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
 import type { ChatTemplates } from '../tokenizer/types.js';
+import type { Accelerator } from '../gpu/accelerator.js';
 import type { LoadedHead, SeamModel, SeamPredictOptions } from '../host/seam.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { NamedBytes } from '../source/model_files.js';
@@ -31,6 +32,8 @@ export interface TaskEngine {
   readonly whole?: TaskEngine;
   prefixes?: PrefixInfo | undefined;
   readonly memory: MemoryInfo;
+  /** With the option `device`, of a model that a GPU may run. */
+  readonly gpu?: Accelerator | undefined;
   call<A extends { code: number; message: string }>(run: (handle: SeamModel) => A): A;
 }
 

@@ -55,9 +55,10 @@ export interface FamiliarOptions {
   /** `true`: `dtype: 'q8'`; `false`: `'f32'`. */
   quantized?: boolean;
   /**
-   * Where the vectors of `feature-extraction` are computed; all else is the processor's. `'wasm'` (default), `'cpu'`: the processor. `'webgpu'`, `'gpu'`: a GPU, if it
-   * shows while loading that its vectors are the processor's within the rounding of f32; else the processor, and `info().device_reason` says why. `'auto'`:
-   * the GPU for calls that it is expected to finish sooner, after a short measurement. See docs/gpu.md. Any other, such as `'cuda'`, is the processor, and a warning says so once.
+   * Where the layers of encoders run, in tasks that read texts; heads and tasks that generate are the processor's. `'wasm'` (default), `'cpu'`: the processor. `'webgpu'`, `'gpu'`: a GPU,
+   * if it shows while loading that it computes what the processor does, within the rounding of the dtype; else the processor, and `info().device_reason` says why. A model or dtype that no
+   * GPU runs is an UnsupportedError. `'auto'`: the GPU for calls that it is expected to finish sooner, after a short measurement, of models that it runs. See docs/gpu.md. Any other, such as
+   * `'cuda'`, is the processor, and a warning says so once.
    */
   device?: string | { readonly [file: string]: string } | null;
   /** The folder of the weights in the model. Default: its root, which `'onnx'` means too. */
@@ -160,7 +161,7 @@ export interface ModelInfo extends ModelFacts {
   pooled_reason?: string;
   /** Workers that run the model; 0: it runs on the caller's thread. */
   workers: number;
-  /** With the option `device`: where vectors are computed now. With `worker`: when it was loaded. */
+  /** With the option `device`: where the model runs now. With `worker`: when it was loaded. */
   device?: 'webgpu' | 'wasm';
   /** Why not on the GPU that was asked for. */
   device_reason?: string;

@@ -8,7 +8,7 @@ interface LoadedModel extends Owner {
 
 /** The accelerator of a model that was loaded for vectors. ready: its threads have started. */
 export function accelerated(engine: LoadedModel, device: 'webgpu' | 'auto', ready: Promise<void>): Promise<Accelerator> {
-  const { dtype, model_type, hidden_size, num_hidden_layers } = engine.info;
+  const { dtype, head, model_type, hidden_size, num_hidden_layers } = engine.info;
   const key = [model_type, dtype, hidden_size, num_hidden_layers].join(' ');
-  return Accelerator.make(engine, { auto: device === 'auto', dtype, key }, ready);
+  return Accelerator.make(engine, { auto: device === 'auto', dtype, key, modes: head === 'none' ? ['mean'] : [] }, ready);
 }

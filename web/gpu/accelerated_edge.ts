@@ -1,7 +1,7 @@
 // In place of accelerated.ts on the edge, where there is no GPU: the processor computes, and says so.
 const processor = {
   facts: { device: 'wasm', device_reason: 'there is no GPU on the edge' },
-  embed: () => undefined,
+  step: () => undefined,
   stop: () => undefined,
 } as const;
 

@@ -1,13 +1,19 @@
-// A model on a GPU beside the same model on the processor. The GPU computes pooled vectors; everything before and after is the processor's, and so is every
-// text that the GPU cannot answer for.
+// A model on a GPU beside the same model on the processor. The GPU computes states or pooled vectors; everything before and after is the processor's, and so is
+// every text that the GPU cannot answer for.
+import { UnsupportedError } from '../core/errors.js';
 import { abortable, Pace, throwIfAborted } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
-import type { DeviceBatchAnswer, EmbedAnswer, PoolingMode, SeamEmbedRequest } from '../host/seam.js';
-import { Device, DeviceError } from './device.js';
+import type { DeviceBatchAnswer, JobAnswer, PoolingMode } from '../host/seam.js';
+import { Device } from './device.js';
 import { readPlan, unsupportedIn, type Plan } from './plan.js';
 import { Program, windowsOf, type Call } from './program.js';
-import { kProbes, prove, provePooling } from './proof.js';
+import { beginProbe, kProbes, prove, provePooling } from './proof.js';
 import type { DeviceFacts, GpuFacts } from './types.js';
+
+/** Of weights, that a device reads. */
+const kTypes = ['f32', 'q8'];
+/** Bytes of a step's states. */
+const kMostRows = 64 << 20;
 
 /** How many texts a timing runs, with `device: 'auto'`. */
 const kTimedTexts = 12;
@@ -29,6 +35,15 @@ export interface Owner {
   isOpen: boolean;
 }
 
+interface How {
+  auto: boolean;
+  dtype: string;
+  /** Of timings. */
+  key: string;
+  /** How it is mostly pooled; empty: heads read all states. */
+  modes: readonly PoolingMode[];
+}
+
 export class Accelerator {
   private program: Program | undefined;
   private device: Device | undefined;
@@ -46,18 +61,25 @@ export class Accelerator {
     private readonly q8: boolean,
   ) {}
 
-  /** Never fails: what is wrong is in its facts, and its calls are then the processor's. ready: once the processor is as fast as it gets. */
-  static async make(owner: Owner, how: { auto: boolean; dtype: string; key: string }, ready: Promise<void>): Promise<Accelerator> {
+  /**
+   * What is wrong is in its facts, and its calls are then the processor's. An UnsupportedError, unless `auto`, for a model or dtype that no GPU runs. ready: once the processor is as fast
+   * as it gets.
+   */
+  static async make(owner: Owner, how: How, ready: Promise<void>): Promise<Accelerator> {
     const made = new Accelerator(owner, how.auto, how.dtype !== 'f32');
     try {
+      if (!kTypes.includes(how.dtype)) throw new UnsupportedError(`the dtype '${how.dtype}'`);
       made.plan = readPlan(owner.call((handle) => handle.device_plan()));
-      const rare = unsupportedIn(made.plan);
-      if (made.plan.uses.length < 2) throw new DeviceError("this model has no layers: a lookup is the processor's");
-      if (rare) throw new DeviceError(`this model has ${rare}, which runs on the processor alone`);
+      const rare = made.plan.uses.length < 2 ? 'no layers' : unsupportedIn(made.plan);
+      if (rare) throw new UnsupportedError(rare);
       await made.start();
-      if (how.auto) await made.time(how.key, ready);
+      if (how.auto) await made.time(how, ready);
     } catch (error) {
-      made.stop((error as Error).message);
+      const { message } = error as Error;
+      if (!(error instanceof UnsupportedError)) made.stop(message);
+      else if (how.auto) made.stop(`${message}: the processor alone runs it`);
+      else
+        throw new UnsupportedError(`option 'device': 'webgpu': expected a model that a GPU runs (docs/gpu.md), found ${message}`);
     }
     return made;
   }
@@ -100,14 +122,14 @@ export class Accelerator {
   }
 
   /** Measures both, unless this adapter and this kind of model were measured before. */
-  private async time(key: string, ready: Promise<void>): Promise<void> {
+  private async time({ key, modes }: How, ready: Promise<void>): Promise<void> {
     const { gpu, owner, program } = this;
     const name = `${gpu.adapter} ${key}`;
     let timing = timings.get(name);
     if (!timing) {
       await ready;
       const texts = Array.from({ length: kTimedTexts }, () => kProbes[kProbes.length - 1]!);
-      const batch = owner.call((handle) => handle.device_embed(texts, { pooling: ['mean'], prompt: '' }, 0));
+      const { job, batch } = beginProbe((run) => owner.call(run), texts);
       const best = async (work: () => unknown) => {
         let least = Infinity;
         for (let i = 0; i < 3; ++i) {
@@ -118,12 +140,12 @@ export class Accelerator {
         return least;
       };
       try {
-        const few = await best(() => program!.run(windowsOf(batch, 0, 1), ['mean']));
-        const many = await best(() => program!.run(windowsOf(batch, 0, kTimedTexts), ['mean']));
-        const processor = await best(() => owner.call((handle) => handle.device_pool(batch.job, 0, kTimedTexts)));
+        const few = await best(() => program!.run(windowsOf(batch, 0, 1), modes));
+        const many = await best(() => program!.run(windowsOf(batch, 0, kTimedTexts), modes));
+        const processor = await best(() => owner.call((handle) => handle.device_rows(job, 0, kTimedTexts)));
         timing = { tokens: batch.ids.length, few, many, processor };
       } finally {
-        owner.call((handle) => handle.device_cancel(batch.job));
+        owner.call((handle) => handle.cancel(job));
       }
       timings.set(name, timing);
     }
@@ -139,37 +161,19 @@ export class Accelerator {
     return once + each * tokens < (timing.processor / timing.tokens) * tokens;
   }
 
-  /** As SeamModel.embed, run to its end; undefined if the processor is to do it. */
-  embed(
-    texts: readonly string[],
-    options: SeamEmbedRequest,
-    firstText: number,
-    signal: AbortSignalLike | undefined,
-  ): Promise<EmbedAnswer> | undefined {
-    return this.off === undefined ? this.embedHere(texts, options, firstText, signal) : undefined;
-  }
-
-  private async embedHere(
-    texts: readonly string[],
-    options: SeamEmbedRequest,
-    firstText: number,
-    signal: AbortSignalLike | undefined,
-  ): Promise<EmbedAnswer> {
+  /** The next step of a job over texts; undefined if the processor is to do it. Heads are the processor's, over the GPU's states. */
+  async step(job: number, signal: AbortSignalLike | undefined): Promise<JobAnswer | undefined> {
+    if (this.off !== undefined) return undefined;
     const { owner } = this;
-    throwIfAborted(signal);
-    const batch = owner.call((handle) => handle.device_embed(texts, options, firstText));
-    let ended = false;
-    try {
-      const pooled = await this.pool(batch, signal);
-      ended = true;
-      return owner.call((handle) => handle.device_finish(batch.job, pooled));
-    } finally {
-      if (!ended && owner.isOpen) owner.call((handle) => handle.device_cancel(batch.job));
-    }
+    const most = Math.max(kMostRows / (4 * this.plan.hidden), this.program?.budget ?? 0);
+    const batch = owner.call((handle) => handle.device_batch(job, most));
+    if (batch.here) return undefined;
+    const rows = await this.rows(job, batch, signal);
+    return owner.call((handle) => handle.device_step(job, rows));
   }
 
-  /** The vectors of all windows: each is written once, by whoever computed it. */
-  private async pool(batch: DeviceBatchAnswer, signal: AbortSignalLike | undefined): Promise<Float32Array> {
+  /** The vectors or states of all windows: each is written once, by whoever computed it. */
+  private async rows(job: number, batch: DeviceBatchAnswer, signal: AbortSignalLike | undefined): Promise<Float32Array> {
     const { starts, pooling: modes } = batch;
     const { hidden } = this.plan;
     const windows = starts.length - 1;
@@ -201,6 +205,7 @@ export class Accelerator {
     }
     if (missing.size === 0) this.gpu.recomputed += onProcessor.length;
     await this.onProcessor(
+      job,
       batch,
       [...new Set([...onProcessor, ...missing])].sort((a, b) => a - b),
       signal,
@@ -263,6 +268,7 @@ export class Accelerator {
   }
 
   private async onProcessor(
+    job: number,
     batch: DeviceBatchAnswer,
     windows: readonly number[],
     signal: AbortSignalLike | undefined,
@@ -276,13 +282,13 @@ export class Accelerator {
       let end = begin + 1;
       while (end - begin < pace.count && windows[at + end - begin] === end) ++end;
       at += end - begin;
-      const { pooled } = pace.run(
-        () => this.owner.call((handle) => handle.device_pool(batch.job, begin, end)),
+      const { rows } = pace.run(
+        () => this.owner.call((handle) => handle.device_rows(job, begin, end)),
         () => end - begin,
       );
       for (let w = begin, from = 0; w < end; ++w) {
         const size = this.plan.hidden * (pooling.length > 0 ? pooling.length : starts[w + 1]! - starts[w]!);
-        take(w, pooled.subarray(from, (from += size)));
+        take(w, rows.subarray(from, (from += size)));
       }
     }
   }

@@ -1,5 +1,6 @@
 // A GPU: its adapter, its buffers and pipelines, and what went wrong with it. Nothing here writes to the console.
 import { env } from '../core/env.js';
+import { UnsupportedError } from '../core/errors.js';
 import type { Kernel } from './shaders/shader.js';
 
 /** Why a device cannot be used, or no longer. */
@@ -76,6 +77,7 @@ export class Device {
     const found = await Promise.all(scopes.map(() => gpu.popErrorScope().catch((error: unknown) => error as GPUError)));
     const error = found.find(Boolean);
     if (error) throw this.fail(why(error));
+    if (thrown instanceof UnsupportedError) throw thrown;
     if (thrown) throw this.failed ?? (thrown instanceof DeviceError ? thrown : this.fail(why(thrown)));
     if (this.failed) throw this.failed;
     return result as T;

@@ -54,7 +54,7 @@ export type Call = <A extends { code: number; message: string }>(run: (handle: S
 const kPiece = 1 << 22;
 /** Most bytes of values. */
 const kMostValues = 256 << 20;
-const kMostTokens = 8192;
+export const kMostTokens = 8192;
 /** Threads of the kernels with a thread for each number. */
 const kThreads = 64;
 

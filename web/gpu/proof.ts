@@ -1,9 +1,9 @@
 // Shows that a device computes what the processor does. Each part of the plan reads the processor's own states, so that nothing but that part can differ; then
 // the whole pass runs, and then each kind of pooling. What is wrong is a DeviceError.
-import type { PoolingMode } from '../host/seam.js';
+import type { DeviceBatchAnswer, PoolingMode } from '../host/seam.js';
 import { DeviceError } from './device.js';
 import { fewSteps, roundingsOf, roundingsOfSums, stepsOf, type Plan } from './plan.js';
-import { positionsOf, windowsOf, type Call, type Program } from './program.js';
+import { kMostTokens, positionsOf, windowsOf, type Call, type Program, type Sequences } from './program.js';
 
 /** Texts of several lengths, around the sizes of tiles and of blocks of queries. */
 export const kProbes = [1, 30, 45].map((words) =>
@@ -51,6 +51,19 @@ function jittered(states: Float32Array, width: number): Float32Array {
   return out;
 }
 
+/** A job over texts, of which nothing has run, and its windows. */
+export function beginProbe(call: Call, texts: readonly string[]): { job: number; batch: DeviceBatchAnswer } {
+  const { job } = call((handle) => handle.embed(texts, { pooling: [], prompt: '' }, 0, 0));
+  return { job, batch: call((handle) => handle.device_batch(job, kMostTokens)) };
+}
+
+/** The probe texts as tokens. */
+function probes(call: Call): Sequences {
+  const { job, batch } = beginProbe(call, kProbes);
+  call((handle) => handle.cancel(job));
+  return windowsOf({ ...batch, skip: new Int32Array(kProbes.length) }, 0, kProbes.length);
+}
+
 export interface Proof {
   /** The root of the mean square of the rows' distances. */
   distance: number;
@@ -67,9 +80,7 @@ export interface Proof {
  * bound is sqrt(2) times what it measures, twice q8's own noise.
  */
 export async function prove(program: Program, plan: Plan, q8: boolean, call: Call): Promise<Proof> {
-  const batch = call((handle) => handle.device_embed(kProbes, { pooling: [], prompt: '' }, 0));
-  call((handle) => handle.device_cancel(batch.job));
-  const sequences = windowsOf(batch, 0, batch.starts.length - 1);
+  const sequences = probes(call);
   const { ids, typeIds, starts } = sequences;
   const positions = positionsOf(sequences);
   const pass = (taps: string[], values: Float32Array[]) =>
@@ -115,9 +126,7 @@ const kPooling: Record<string, (column: readonly number[], first: number) => num
 
 /** Proves kinds of pooling against a slow loop over the device's own states. */
 export async function provePooling(program: Program, modes: readonly PoolingMode[], plan: Plan, call: Call): Promise<void> {
-  const batch = call((handle) => handle.device_embed(kProbes, { pooling: [], prompt: '' }, 0));
-  call((handle) => handle.device_cancel(batch.job));
-  const sequences = windowsOf(batch, 0, batch.starts.length - 1);
+  const sequences = probes(call);
   const { starts, skip } = sequences;
   skip.forEach((_, i) => (skip[i] = i)); // as prompts that are left out
   const { hidden } = plan;

@@ -467,22 +467,23 @@ export interface DeviceBytesAnswer extends Answer {
   bytes: Uint8Array;
 }
 
-/** The windows of texts, one after the other. */
+/** The windows of a job's next step, one after the other. */
 export interface DeviceBatchAnswer extends Answer {
-  job: number;
+  /** the step is the processor's alone: there is no more in this answer */
+  here: boolean;
   /** [tokens], like the next one */
   ids: Int32Array;
   type_ids: Int32Array;
   /** [windows + 1] */
   starts: Int32Array;
-  /** [windows]: first tokens that pooling leaves out */
+  /** with a pooling, [windows]: first tokens that it leaves out */
   skip: Int32Array;
   pooling: PoolingMode[];
 }
 
-export interface DevicePooledAnswer extends Answer {
-  /** [windows, modes * hidden], or without a pooling [tokens, hidden] */
-  pooled: Float32Array;
+export interface DeviceRowsAnswer extends Answer {
+  /** [tokens, hidden], or with a pooling [windows, modes * hidden] */
+  rows: Float32Array;
 }
 
 export interface PredictAnswer extends JobAnswer {
@@ -790,12 +791,12 @@ export interface FullModelCalls {
   device_weight(step: number, weight: number): DeviceWeightAnswer;
   /** of the weight that was asked for last */
   device_bytes(part: number, begin: number, end: number): DeviceBytesAnswer;
-  /** begins: a device runs the batch and pools */
-  device_embed(texts: readonly string[], options: SeamEmbedRequest, first_text: number): DeviceBatchAnswer;
-  /** some windows, as the processor has them */
-  device_pool(job: number, begin: number, end: number): DevicePooledAnswer;
-  device_finish(job: number, pooled: ArrayLike<number>): EmbedAnswer;
-  device_cancel(job: number): Answer;
+  /** of a job over texts: the next step, of at most so many tokens or one window */
+  device_batch(job: number, tokens: number): DeviceBatchAnswer;
+  /** some windows of it, as the processor has them */
+  device_rows(job: number, begin: number, end: number): DeviceRowsAnswer;
+  /** takes it, with what a device has of all its windows */
+  device_step(job: number, rows: ArrayLike<number>): JobAnswer;
   /** between begin and finish */
   blocks_of(names: readonly string[]): BlocksAnswer;
   /** of one text: see tasks/input_gradient.h. Empty lists are not given */
@@ -877,7 +878,7 @@ export interface TrainingCalls {
 /** The calls of each handle, in their order in C++, each with the kinds of its arguments: see kWrite in wire_calls.ts. */
 export const kCalls = {
   Model:
-    'describe l,gguf_files b,begin lo,begin_weight_file sn,push b,make_room_for_helpers n,use_helpers n,finish,add_adapter wif,use_adapter n,delete_adapter n,merge_adapter n,embed tonn,predict tton,generate Ion,constrain iin,propose in,rows,set_rows f,end_generation,save_prefix i,load_prefix ibn,release_prefix n,run nn,cancel n,forward iiiiifffwFo,describe_tokenizer,tokens_to_string w,token_to_id s,info,summary n,find_spans tton,token_vectors ton,sparse_vectors ton,plan,device_plan,device_weight nn,device_bytes nnn,device_embed ton,device_pool nnn,device_finish nf,device_cancel n,blocks_of w,input_gradient iiifffn,train_begin o,train_plan nnnn,train_words ttifn,train_count ttifn,train_accumulate ttifnn,train_outputs ttifnnn,train_gradient fn,train_drop,train_evaluate ttifn,train_update,train_state,train_set_state fn,train_adapter,checkpoint',
+    'describe l,gguf_files b,begin lo,begin_weight_file sn,push b,make_room_for_helpers n,use_helpers n,finish,add_adapter wif,use_adapter n,delete_adapter n,merge_adapter n,embed tonn,predict tton,generate Ion,constrain iin,propose in,rows,set_rows f,end_generation,save_prefix i,load_prefix ibn,release_prefix n,run nn,cancel n,forward iiiiifffwFo,describe_tokenizer,tokens_to_string w,token_to_id s,info,summary n,find_spans tton,token_vectors ton,sparse_vectors ton,plan,device_plan,device_weight nn,device_bytes nnn,device_batch nn,device_rows nnn,device_step nf,blocks_of w,input_gradient iiifffn,train_begin o,train_plan nnnn,train_words ttifn,train_count ttifn,train_accumulate ttifnn,train_outputs ttifnnn,train_gradient fn,train_drop,train_evaluate ttifn,train_update,train_state,train_set_state fn,train_adapter,checkpoint',
   Tokenizer: 'load l,load_gguf bn,describe',
   Training: 'load b,feed t,step,result',
 } as const;

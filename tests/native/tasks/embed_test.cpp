@@ -56,6 +56,36 @@ std::unique_ptr<Model> model_with_pooling(JsonRef mode, bool include_prompt) {
   return std::move(load_model(files, folder)).value();
 }
 
+TEST(Embed, HasTheSameBitsInStepsOfADevice) {
+  const auto model = load_model(golden("bert-tiny/model"));
+  ASSERT_TRUE(model.ok());
+  const std::u16string_view texts[] = {u"boat", u"the old boat on the river", u"", u"birds sing", u"the river bends west"};
+  EmbedOptions windows{.pooling = std::vector{PoolingMode::kMean, PoolingMode::kCls}, .prompt = "a "};
+  windows.overflow = Overflow::kWindowMean;
+  windows.max_length = 5;
+  for (const EmbedOptions& options : {EmbedOptions{.pooling = std::vector<PoolingMode>{}}, EmbedOptions{}, windows}) {
+    const auto whole = embed(*model.value(), texts, options);
+    ASSERT_TRUE(whole.ok()) << whole.error().message;
+    auto job = EmbedJob::begin(*model.value(), texts, options);
+    ASSERT_TRUE(job.ok());
+    EmbedJob& steps = *job.value();
+    for (bool more = true; more;) {
+      ASSERT_TRUE(steps.gather(12).ok());
+      const std::int64_t count = steps.batch().batch();
+      std::vector<float> rows = steps.device_rows(0, 1).value();
+      const std::vector<float> rest = steps.device_rows(1, count).value();
+      rows.insert(rows.end(), rest.begin(), rest.end());
+      const auto finished = steps.finish(rows);
+      ASSERT_TRUE(finished.ok());
+      more = finished.value();
+    }
+    const EmbedResult got = steps.take_result();
+    EXPECT_EQ(got.data, whole.value().data);
+    EXPECT_EQ(got.tokens, whole.value().tokens);
+    EXPECT_EQ(got.windows, whole.value().windows);
+  }
+}
+
 TEST(Embed, PoolsAndPromptsAsSentenceTransformersDoes) {
   const auto poolings = Json::parse(read_file(golden("bert-tiny/poolings.json")), "poolings.json");
   const JsonRef root = poolings.value().root();
