@@ -12,6 +12,7 @@
 #include "ops/kv_q8.h"
 #include "ops/op.h"
 #include "tokenizer/byte_words.h"
+#include "tokenizer/decode_table.h"
 #include "tokenizer/formats/folder.h"
 #include "tokenizer/models/model.h"
 
@@ -23,9 +24,9 @@ bool add(const Functions&... parts) {
   return (Part<Functions>::add(parts) && ...);
 }
 
-[[maybe_unused]] const bool kAdded =
-    add(kMoreActivations, kMoreBlockTypes, kMoreOps, kQ8Cache, kKnownTokenModels, kClassFolders, kMoreArchs, kMoreRopeTypes,
-        kExpertLayers, kConvolutions, kOwnOutputs, kRareAdapters, kSpanLoader, kTaskAdapters, kAdaptedWords, kRetrievalReader);
+[[maybe_unused]] const bool kAdded = add(kMoreActivations, kMoreBlockTypes, kMoreOps, kQ8Cache, kKnownTokenModels, kClassFolders,
+                                         kMoreArchs, kMoreRopeTypes, kExpertLayers, kConvolutions, kOwnOutputs, kRareAdapters,
+                                         kSpanLoader, kTaskAdapters, kAdaptedWords, kRetrievalReader, kDecodeTable);
 
 #ifndef __EMSCRIPTEN__  // 8 kB that pages with models do without
 [[maybe_unused]] const bool kIsFast = add(kByteWords);

@@ -3,6 +3,7 @@
 #include <emscripten/emscripten.h>
 
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "core/gguf.h"
@@ -49,6 +50,8 @@ void describe(const Tokenizer& tokenizer, PlainAnswer& out) {
   say.is_of_class(origin.is_of_class);
   say.pads_left(origin.pads_left);
   say.is_bpe(tokenizer.is_bpe());
+  say.decodes_first_alike(tokenizer.decodes_first_alike());
+  say.decodes_by_table(tokenizer.decodes_by_table());
   say.roles(origin.roles);
   say.extra(origin.extra);
 }
@@ -201,7 +204,7 @@ EMSCRIPTEN_KEEPALIVE const FlatAnswer* text_encode(const Tokenizer* tokenizer, s
 // The room has ids. flags: DecodeFlags. Answer: text.
 EMSCRIPTEN_KEEPALIVE const FlatAnswer* text_decode(const Tokenizer* tokenizer, std::size_t num_ids, std::uint32_t flags) {
   begin_answer(0);
-  const std::vector<std::int32_t> ids(room, room + num_ids);
+  const std::span<const std::int32_t> ids(room, num_ids);
   auto decoded = tokenizer->decode(ids, flags & DecodeFlags::skip_special_tokens, flags & DecodeFlags::clean_up_spaces);
   if (!decoded.ok()) return end_answer(&decoded.error());
   said->text = std::move(decoded).value();

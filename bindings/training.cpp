@@ -8,12 +8,13 @@
 #include "bindings/wire.h"
 #include "core/part.h"
 #include "tokenizer/byte_words.h"
+#include "tokenizer/decode_table.h"
 #include "tokenizer/formats/folder.h"
 
 namespace wattn {
 namespace {
 
-[[maybe_unused]] const bool kIsFast = Part<ByteWordsMaker>::add(kByteWords);
+[[maybe_unused]] const bool kIsFast = Part<ByteWordsMaker>::add(kByteWords) && Part<DecodeTableMaker>::add(kDecodeTable);
 [[maybe_unused]] const bool kAdded = Part<FolderReader>::add(kPlainFolders);  // web/tokenizer loads the full WebAssembly for others
 
 // Training of a tokenizer.

@@ -2,46 +2,21 @@
 // build/rivals. One thread; megabytes a second of user time, medians over pieces of up to 250 kB,
 // which the tokenizers take in turns. Says in how many pieces their ids are not wattn's.
 //   [PIECES=16] node bench/web/fresh_texts.mjs [gpt2,cl100k,o200k] [english,german,chinese,code]
-import { existsSync, mkdirSync, copyFileSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { folderOfRival, importRival, installRivals, rivals } from '../../tools/lib/rivals.mjs';
 import { writeRecord } from './lib/record.mjs';
+import { needTexts, piecesOf } from './lib/texts.mjs';
 import { AutoTokenizer } from '../../dist/tokenizer_entry_node.js';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const data = join(root, '../shared/data');
 const kVocabularies = { gpt2: 'r50k_base', cl100k: 'cl100k_base', o200k: 'o200k_base' };
 const [vocabularies = Object.keys(kVocabularies).join(), kinds = 'english,german,chinese,code'] = process.argv.slice(2);
 const most = Number(process.env.PIECES ?? 16);
 
-if (!existsSync(join(data, 'text/darwin.txt'))) {
-  console.log(`skipped: no ${join(data, 'text/darwin.txt')}`);
-  process.exit(0);
-}
+needTexts();
 const packs = Object.keys(kVocabularies).map((name) => `@hypertok/vocab-${name}@1.0.0`);
 installRivals('hypertok@0.3.4', 'gpt-tokenizer@4.0.0', ...packs);
 const { fromBytes } = await importRival('hypertok');
-
-const read = (file) => readFileSync(join(data, file), 'utf8');
-const questions = (language) =>
-  JSON.parse(read(`qa/xquad/xquad.${language}.json`))
-    .data.flatMap(({ paragraphs }) => paragraphs)
-    .map(({ context, qas }) => `${context}\n${qas.map(({ question }) => question).join('\n')}`)
-    .join('\n\n');
-const sources = (folder, end) =>
-  readdirSync(join(root, folder), { recursive: true })
-    .filter((file) => file.endsWith(end) && !file.includes('tables'))
-    .sort()
-    .map((file) => readFileSync(join(root, folder, file), 'utf8'))
-    .join('\n');
-/** The texts, and the letters of a piece. */
-const kTexts = {
-  english: [() => read('text/darwin.txt') + read('text/bronte.txt'), 250_000],
-  german: [() => questions('de'), 80_000],
-  chinese: [() => questions('zh'), 30_000],
-  code: [() => sources('src', '.cpp') + sources('web', '.ts'), 150_000],
-};
 
 const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
 const seconds = () => process.cpuUsage().user / 1e6;
@@ -65,11 +40,7 @@ for (const vocabulary of vocabularies.split(',')) {
   const warm = 'The quick brown fox. 汉字 é '.repeat(2000);
   for (let i = 0; i < 10; ++i) for (const run of Object.values(runs)) run(warm);
   for (const kind of kinds.split(',')) {
-    const [text, length] = kTexts[kind];
-    const whole = text();
-    const pieces = Array.from({ length: Math.min(most, Math.floor(whole.length / length)) }, (_, i) =>
-      whole.slice(i * length, (i + 1) * length),
-    );
+    const pieces = piecesOf(kind, most);
     const rates = Object.fromEntries(names.map((each) => [each, { fresh: [], again: [] }]));
     const unequal = {};
     pieces.forEach((piece, i) => {

@@ -9,6 +9,7 @@
 #include "tokenizer/ascii_words.h"
 #include "tokenizer/byte_words.h"
 #include "tokenizer/component.h"
+#include "tokenizer/decode_table.h"
 #include "tokenizer/decoders/clean_up.h"
 #include "tokenizer/decoders/decoder.h"
 #include "tokenizer/models/model.h"
@@ -95,8 +96,13 @@ struct Tokenizer::Parts {
   // Fast paths; null: these stages have none.
   std::unique_ptr<AsciiWords> ascii_words;
   std::unique_ptr<ByteWords> byte_words;
+  std::unique_ptr<DecodeTable> decode_table;
+
+  ShownTokens shown() const { return {added_tokens, *model}; }
 
   void find_fast_path() {
+    const auto* tables = Part<DecodeTableMaker>::get();
+    decode_table = tables && decoder ? tables->make(*decoder, shown()) : nullptr;
     const auto* maker = Part<ByteWordsMaker>::get();
     byte_words = maker ? maker->make(normalizer.get(), pre_tokenizer.get(), added_tokens, *model) : nullptr;
     ascii_words.reset();
@@ -117,17 +123,8 @@ struct Tokenizer::Parts {
   Result<Encoding> encode(std::u16string_view first, const std::u16string_view* second, const EncodeOptions& options) const;
   // Truncates, and adds special tokens. No text is read for ids alone; second.tokens may be null.
   Result<Encoding> finish(TextOfTokens first, const TextOfTokens* second, const EncodeOptions& options) const;
-  std::optional<std::string_view> id_to_token(std::int32_t id) const {
-    if (const AddedToken* added = added_tokens.by_id(id)) return added->shown;
-    return model->id_to_token(id);
-  }
-  // By its id, as in transformers: `tokenizers` goes by the string alone, and misses a token whose string is normalized. The string
-  // serves where a vocabulary has it twice.
-  bool is_special(std::int32_t id, std::string_view token) const {
-    const AddedToken* added = added_tokens.by_id(id);
-    if (!added) added = added_tokens.by_content(token);
-    return added && added->special;
-  }
+  Result<std::string> decode(std::span<const std::int32_t> ids, bool skip_special_tokens) const;
+  Result<std::string> to_text(std::vector<std::string> tokens) const;
 };
 
 Result<Tokenizer> Tokenizer::from_json(JsonRef tokenizer_json, JsonRef changed, const std::vector<std::string_view>& vocab) {
@@ -326,14 +323,14 @@ Result<Encoding> Tokenizer::encode_utf8(std::string_view text, const EncodeOptio
   return parts_->encode(to_utf16(text), nullptr, options);
 }
 
-Result<std::string> Tokenizer::decode(const std::vector<std::int32_t>& ids, bool skip_special_tokens, bool clean_up_spaces) const {
-  const TokenDecoder* by_token = parts_->decoder ? parts_->decoder->by_token() : nullptr;
+Result<std::string> Tokenizer::Parts::decode(std::span<const std::int32_t> ids, bool skip_special_tokens) const {
+  const TokenDecoder* by_token = decoder ? decoder->by_token() : nullptr;
   std::vector<std::string> tokens;
   std::string text;
   std::size_t num_tokens = 0, size = 0, written = 0;
   for (const std::int32_t id : ids) {
-    const std::optional<std::string_view> token = parts_->id_to_token(id);
-    if (!token || (skip_special_tokens && parts_->is_special(id, *token))) continue;
+    const std::optional<std::string_view> token = shown().token(id);
+    if (!token || (skip_special_tokens && shown().is_special(id, *token))) continue;
     size += token->size() + 1;
     if (size > kMostDecodedBytes) return decoded_too_long();
     if (by_token) {
@@ -343,22 +340,28 @@ Result<std::string> Tokenizer::decode(const std::vector<std::int32_t>& ids, bool
       tokens.emplace_back(*token);
     }
   }
-  if (by_token) {
-    text.resize(written);
-    by_token->end(text);
-  } else {
-    Result<std::string> decoded = tokens_to_string(std::move(tokens));
+  if (!by_token) return to_text(std::move(tokens));
+  text.resize(written);
+  by_token->end(text);
+  return text;
+}
+
+Result<std::string> Tokenizer::decode(std::span<const std::int32_t> ids, bool skip_special_tokens, bool clean_up_spaces) const {
+  std::string text;
+  if (!parts_->decode_table || !parts_->decode_table->decode(ids, skip_special_tokens, text)) {
+    Result<std::string> decoded = parts_->decode(ids, skip_special_tokens);
     if (!decoded.ok()) return decoded;
     text = std::move(decoded).value();
   }
   // As in transformers since 5.0, a BPE's spaces are those of the text.
-  if (clean_up_spaces && !parts_->is_bpe && may_need_clean_up(text)) clean_up_tokenization(text);
+  if (clean_up_spaces && !parts_->is_bpe) clean_up_tokenization(text);
   return text;
 }
 
 Tokenizer::Piece Tokenizer::decode_piece(std::int32_t id, bool is_first, bool skip_special_tokens, std::string& text) const {
-  const std::optional<std::string_view> token = parts_->id_to_token(id);
-  if (!token || (skip_special_tokens && parts_->is_special(id, *token))) return Piece::kSkipped;
+  const ShownTokens shown = parts_->shown();
+  const std::optional<std::string_view> token = shown.token(id);
+  if (!token || (skip_special_tokens && shown.is_special(id, *token))) return Piece::kSkipped;
   const TokenDecoder* by_token = parts_->decoder ? parts_->decoder->by_token() : nullptr;
   if (!by_token || token->size() > kMostPieceBytes) return Piece::kNotAlone;
   text.resize(token->size() + 1);
@@ -366,16 +369,20 @@ Tokenizer::Piece Tokenizer::decode_piece(std::int32_t id, bool is_first, bool sk
   return is_utf8(text) ? Piece::kText : Piece::kNotAlone;  // of a part of a character, end() makes something else
 }
 
-Result<std::string> Tokenizer::tokens_to_string(std::vector<std::string> tokens) const {
+Result<std::string> Tokenizer::Parts::to_text(std::vector<std::string> tokens) const {
   std::size_t size = 0;
   for (const std::string& token : tokens) size += token.size() + 1;
-  if (size > kMostDecodedBytes || (parts_->decoder && !parts_->decoder->decode(tokens))) return decoded_too_long();
+  if (size > kMostDecodedBytes || (decoder && !decoder->decode(tokens))) return decoded_too_long();
   std::string text;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (i > 0 && !parts_->decoder) text += ' ';
+    if (i > 0 && !decoder) text += ' ';
     text += tokens[i];
   }
   return text;
+}
+
+Result<std::string> Tokenizer::tokens_to_string(std::vector<std::string> tokens) const {
+  return parts_->to_text(std::move(tokens));
 }
 
 std::int32_t Tokenizer::vocab_size() const {
@@ -391,13 +398,19 @@ std::optional<std::int32_t> Tokenizer::token_to_id(std::string_view token) const
   return parts_->model->token_to_id(token);
 }
 
-std::string_view Tokenizer::id_to_token(std::int32_t id) const { return parts_->id_to_token(id).value_or(std::string_view()); }
+std::string_view Tokenizer::id_to_token(std::int32_t id) const { return parts_->shown().token(id).value_or(std::string_view()); }
 
 std::int32_t Tokenizer::num_special_tokens(bool is_pair) const { return parts_->post_processor.num_special_tokens(is_pair); }
 
 std::optional<std::int32_t> Tokenizer::model_max_length() const { return parts_->model_max_length; }
 
 bool Tokenizer::is_bpe() const { return parts_->is_bpe; }
+
+bool Tokenizer::decodes_first_alike() const {
+  return parts_->decoder && parts_->decoder->by_token() && parts_->decoder->sees() == Decoder::Sees::kText;  // ByteLevel
+}
+
+bool Tokenizer::decodes_by_table() const { return parts_->decode_table != nullptr; }
 
 const TokenizerOrigin& Tokenizer::origin() const { return parts_->origin; }
 

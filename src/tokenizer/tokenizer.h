@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,7 +75,10 @@ class Tokenizer {
 
   // Skips unknown ids. clean_up_spaces is transformers' clean_up_tokenization_spaces.
   // An OutOfMemoryError if the text has more than 2^28 bytes, as that of a decoder that replaces little by much.
-  Result<std::string> decode(const std::vector<std::int32_t>& ids, bool skip_special_tokens, bool clean_up_spaces) const;
+  Result<std::string> decode(std::span<const std::int32_t> ids, bool skip_special_tokens, bool clean_up_spaces) const;
+  Result<std::string> decode(std::initializer_list<std::int32_t> ids, bool skip_special_tokens, bool clean_up_spaces) const {
+    return decode(std::span(ids.begin(), ids.size()), skip_special_tokens, clean_up_spaces);
+  }
 
   // What one token adds to a decoded text before spaces are cleaned up, where that depends on nothing but whether it is the first.
   enum class Piece { kText, kSkipped, kNotAlone };
@@ -93,7 +98,9 @@ class Tokenizer {
 
   // From tokenizer_config.json; nothing if it is not set or beyond 10^9, Python's "no limit".
   std::optional<std::int32_t> model_max_length() const;
-  bool is_bpe() const;  // whether decoded text is never cleaned up
+  bool is_bpe() const;               // whether decoded text is never cleaned up
+  bool decodes_first_alike() const;  // whether a text's first token adds to it what it adds elsewhere
+  bool decodes_by_table() const;     // then decode() takes little time for each token of a long text
   const TokenizerOrigin& origin() const;
   void set_origin(TokenizerOrigin origin);
 

@@ -113,7 +113,8 @@ export class Room {
   writeIds(ids: ArrayLike<number>): void {
     this.make(4 * ids.length);
     let at = this.address >>> 2;
-    for (let i = 0; i < ids.length; ++i) this.words[at++] = ids[i] as number;
+    if (!Array.isArray(ids) && ArrayBuffer.isView(ids)) this.words.set(ids as Int32Array, at);
+    else for (let i = 0; i < ids.length; ++i) this.words[at++] = ids[i] as number;
   }
 
   /** Numbers of 32 bits, copied. */

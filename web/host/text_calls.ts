@@ -49,6 +49,9 @@ function toFlags(options: SeamEncodeOptions): number {
   );
 }
 
+/** Bytes of UTF-8 for a unit of UTF-16; a character beyond 16 bits has four, and two units. */
+const bytesOfUnit = (unit: number): number => (unit < 0x80 ? 1 : unit < 0x800 || (unit & 0xf800) === 0xd800 ? 2 : 3);
+
 /** The calls for texts of a tokenizer in C++, whose address stays what it was at first. */
 function textCalls(instance: Instance, room: Room, addressOf: () => number): TextCalls {
   const { text_encode, text_decode, text_pieces, text_tokens } = instance.exports as unknown as Exports;
@@ -60,10 +63,18 @@ function textCalls(instance: Instance, room: Room, addressOf: () => number): Tex
   const numbers = (at: number, each = 1): Int32Array => room.numbers(word(at), each * word(at + 1));
   const text = (at: number): string => room.string(word(at + kText), word(at + kText + 1));
   const tokens = <T = string>(at: number, without?: (length: number) => T): (string | T)[] => {
+    // Cut out of one string, as each call of a TextDecoder takes longer than most tokens.
+    const all = text(at);
+    const isLossless = !all.includes('\ufffd');
     let begin = word(at + kText);
-    return Array.from(numbers(at + kTokens), (length) =>
-      length < 0 ? without!(length) : room.string((begin += length) - length, length),
-    );
+    let unit = 0;
+    return Array.from(numbers(at + kTokens), (length) => {
+      if (length < 0) return without!(length);
+      if (!isLossless) return room.string((begin += length) - length, length);
+      const from = unit;
+      for (let left = length; left > 0; left -= bytesOfUnit(all.charCodeAt(unit++)));
+      return all.slice(from, unit);
+    });
   };
 
   /** The answer, or an error in its place. */

@@ -321,6 +321,8 @@ export interface TokenizerAnswer extends Answer {
   is_of_class: boolean;
   pads_left: boolean;
   is_bpe: boolean;
+  decodes_by_table: boolean;
+  decodes_first_alike: boolean;
   roles: string[];
   extra: string[];
 }

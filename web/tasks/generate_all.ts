@@ -104,12 +104,7 @@ function makePieces(
 ) {
   const streams = prompts.map((prompt) => {
     const stream =
-      text &&
-      makeDecodeStream(
-        (ids) => text.decode(ids),
-        (ids) => ids as Iterable<number>,
-        text.cleans,
-      );
+      text && makeDecodeStream({ decode: (ids) => text.decode(ids), ids: (ids) => ids as Iterable<number>, cleans: text.cleans });
     stream?.push(Array.from(prompt.slice(-kContext)));
     return stream;
   });

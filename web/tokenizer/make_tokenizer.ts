@@ -5,7 +5,7 @@ import { describe, InputError } from '../core/errors.js';
 import type { HabitualCall } from '../core/habits.js';
 import { readFields, type NamedBytes } from '../source/model_files.js';
 import { ownCopy, readOptions, type Rules } from '../core/options.js';
-import type { Answer, EncodeAnswer, SeamTokenizer, TokenizerAnswer } from '../host/seam.js';
+import type { Answer, EncodeAnswer, Piece, SeamTokenizer, TokenizerAnswer } from '../host/seam.js';
 import { EncodedArrays } from '../host/wire.js';
 import { Pieces } from './pieces.js';
 import { Tensor } from '../core/tensor.js';
@@ -118,6 +118,9 @@ function arraysFor(options: TokenizeOptions, config: TokenizerConfig): number {
 }
 
 const kIdsAtOnce = 2 ** 14;
+const kDone: Answer = { code: 0, message: '' };
+/** More ids are faster read from WebAssembly's table, if it has one, than joined of strings. */
+const kMostJoined = 48;
 const kMostPaddedIds = 2 ** 27; // a gigabyte in each array of 64-bit ids
 
 function toWanted(
@@ -160,6 +163,7 @@ function toWanted(
 
 /** Validates the ids of one text. */
 function toIds(where: string, ids: unknown): ArrayLike<number> {
+  if (Array.isArray(ids) && areIdsOfNumbers(ids)) return ids;
   let list = ids;
   if (list !== null && typeof list === 'object' && 'dims' in list) {
     const { dims, data } = list as Tensor;
@@ -172,6 +176,7 @@ function toIds(where: string, ids: unknown): ArrayLike<number> {
     throw new InputError(`${where}: expected an array of token ids, found ${describe(ids)}`);
   }
   const given = list as ArrayLike<number>;
+  if (given instanceof Int32Array && areIdsOfInts(given)) return given;
   const { length = 0 } = given; // a DataView has none
   let isBig = false;
   for (let i = 0; i < length; ++i) {
@@ -183,6 +188,20 @@ function toIds(where: string, ids: unknown): ArrayLike<number> {
   }
   if (isBig) return Array.from(given, Number);
   return length > 0 ? given : [];
+}
+
+// A loop for each kind of array: engines make slow code of one that reads many kinds.
+function areIdsOfInts(ids: Int32Array): boolean {
+  let all = 0;
+  for (let i = 0; i < ids.length; ++i) all |= ids[i] as number;
+  return all >= 0;
+}
+function areIdsOfNumbers(ids: readonly unknown[]): boolean {
+  for (let i = 0; i < ids.length; ++i) {
+    const id = ids[i];
+    if (typeof id !== 'number' || (id | 0) !== id || id < 0) return false;
+  }
+  return true;
 }
 
 /** What tokenizers need beside this file. */
@@ -315,14 +334,16 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   };
 
   let pieces: Pieces | undefined;
+  const piecesOf = (handle: Handle) =>
+    (pieces ??= new Pieces((some, flags) => handle.decode_pieces(some, flags).pieces, facts.decodes_first_alike));
   const decode = (ids: TokenIds, options?: DecodeOptions | null): string => {
-    options = readOptions('decode', options, kDecodeRules);
+    if (options != null) options = readOptions('decode', options, kDecodeRules);
     const list = toIds('decode', ids);
     const clean = !facts.is_bpe && (options?.clean_up_tokenization_spaces ?? config.clean_up_tokenization_spaces);
     const skip = options?.skip_special_tokens ?? false;
     const whole = (handle: Handle) => {
-      pieces ??= new Pieces((some, flags) => handle.decode_pieces(some, flags).pieces);
-      const text = pieces.join(list, skip, clean);
+      const isLong = facts.decodes_by_table && list.length > kMostJoined;
+      const text = isLong ? undefined : piecesOf(handle).join(list, skip, clean);
       return text === undefined ? handle.decode(list, skip, clean) : { code: 0, message: '', text };
     };
     return host.call(whole).text;
@@ -378,8 +399,19 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     options = readOptions('decode_stream', options, kDecodeRules);
     const ids = (pushed: number | bigint | TokenIds) =>
       toList(toIds('push', typeof pushed === 'number' || typeof pushed === 'bigint' ? ([pushed] as number[]) : pushed));
-    const cleans = options?.clean_up_tokenization_spaces ?? config.clean_up_tokenization_spaces;
-    return extras.makeDecodeStream((all) => decode(all, options), ids, cleans);
+    const skip = options?.skip_special_tokens ?? false;
+    const pieceOf = (id: number, isFirst: boolean) => {
+      let piece: Piece;
+      host.call((handle) => {
+        piece = piecesOf(handle).of(id, isFirst, skip);
+        return kDone;
+      });
+      return piece;
+    };
+    const wanted = options?.clean_up_tokenization_spaces ?? config.clean_up_tokenization_spaces;
+    // Nothing is cleaned of a BPE. One whose tokens have no text alone may yet write a space anew, after the bytes of a character.
+    const cleans = wanted && !(facts.is_bpe && pieceOf(0, false) !== undefined);
+    return extras.makeDecodeStream({ decode: (all) => decode(all, options), ids, cleans, pieceOf: cleans ? undefined : pieceOf });
   };
 
   const chats = extras.chatMethods(files, special, call as Parameters<Extras['chatMethods']>[2]);

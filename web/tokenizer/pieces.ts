@@ -19,13 +19,22 @@ const { skip_special_tokens: kSkipping, first_of_texts: kFirst } = DecodeFlags;
 /** Texts of more tokens that are not here, one after the other, are left to WebAssembly. */
 const kMostFetches = 8;
 const kFetched = 256;
+/** Neighbours that come along, where their places are free: ids that are near each other are about as frequent. */
+const kNeighbours = 64;
 
 export class Pieces {
   private readonly keys = new Int32Array(kPlaces).fill(-1);
   private readonly texts: Piece[] = new Array<Piece>(kPlaces);
 
-  /** ask: calls decode_pieces of text_calls.ts. */
-  constructor(private readonly ask: (ids: readonly number[], flags: number) => Piece[]) {}
+  private readonly first: number;
+
+  /** ask: calls decode_pieces of text_calls.ts. firstAlike: a text's first token is like others. */
+  constructor(
+    private readonly ask: (ids: readonly number[], flags: number) => Piece[],
+    firstAlike: boolean,
+  ) {
+    this.first = firstAlike ? 0 : kFirst;
+  }
 
   /** The text of ids, or undefined where only WebAssembly knows it. */
   join(ids: ArrayLike<number>, skipSpecialTokens: boolean, cleanUpSpaces: boolean): string | undefined {
@@ -33,7 +42,7 @@ export class Pieces {
     const { length } = ids;
     if (length > kMostTokens) return undefined;
     const flags = skipSpecialTokens ? kSkipping : 0;
-    let own = flags | kFirst;
+    let own = flags | this.first;
     let text = '';
     let fetches = 0;
     for (let i = 0; i < length; ++i) {
@@ -52,13 +61,28 @@ export class Pieces {
     return cleanUpSpaces && kMayNeedCleanUp.test(text) ? cleanUp(text) : text;
   }
 
-  /** Asks for the token at `begin`, and for those after it that are not here, unless it is the first of its text. */
+  /** What one token adds to a text: see `decode_pieces` of seam.ts. */
+  of(id: number, isFirst: boolean, skipSpecialTokens: boolean): Piece {
+    const own = (skipSpecialTokens ? kSkipping : 0) | (isFirst ? this.first : 0);
+    const place = placeOf(id, own);
+    if (this.keys[place] !== 4 * id + own) {
+      if (id >= kMostId) return undefined;
+      this.fetch([id], 0, own);
+    }
+    return this.texts[place];
+  }
+
+  /** Asks for the token at `begin`, and for those after it and near it that are not here, unless it is the first of its text. */
   private fetch(ids: ArrayLike<number>, begin: number, flags: number): void {
     const end = flags & kFirst ? begin + 1 : Math.min(ids.length, begin + kFetched);
     const wanted = new Set<number>();
     for (let i = begin; i < end; ++i) {
       const id = ids[i] as number;
       if (id < kMostId && this.keys[placeOf(id, flags)] !== 4 * id + flags) wanted.add(id);
+    }
+    const near = (ids[begin] as number) & -kNeighbours;
+    for (let id = near; !(flags & kFirst) && id < near + kNeighbours; ++id) {
+      if (this.keys[placeOf(id, flags)] === -1) wanted.add(id);
     }
     const list = [...wanted];
     const pieces = this.ask(list, flags);

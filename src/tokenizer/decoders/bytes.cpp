@@ -33,6 +33,7 @@ class ByteLevelDecoder : public TokenDecoder {
     tokens = {std::move(bytes)};
     return true;
   }
+  Sees sees() const override { return Sees::kText; }
 };
 
 // <0x41> is the byte 0x41. A run of such tokens becomes text if it is valid UTF-8, else one U+FFFD per byte.
@@ -42,9 +43,8 @@ class ByteFallback : public Decoder {
     std::vector<std::string> out;
     std::string bytes;
     for (std::string& token : tokens) {
-      const int high = is_form(token) ? hex_digit(token[3]) : -1, low = high < 0 ? -1 : hex_digit(token[4]);
-      if (low >= 0) {
-        bytes.push_back(static_cast<char>(16 * high + low));
+      if (const int byte = byte_of_fallback(token); byte >= 0) {
+        bytes.push_back(static_cast<char>(byte));
         continue;
       }
       flush(bytes, out);
@@ -54,10 +54,9 @@ class ByteFallback : public Decoder {
     tokens = std::move(out);
     return true;
   }
+  Sees sees() const override { return Sees::kByteRuns; }
 
  private:
-  static bool is_form(const std::string& token) { return token.size() == 6 && token.starts_with("<0x") && token.ends_with('>'); }
-
   static void flush(std::string& bytes, std::vector<std::string>& out) {
     if (bytes.empty()) return;
     if (is_utf8(bytes)) {
@@ -70,6 +69,12 @@ class ByteFallback : public Decoder {
 };
 
 }  // namespace
+
+int byte_of_fallback(std::string_view token) {
+  if (token.size() != 6 || !token.starts_with("<0x") || !token.ends_with('>')) return -1;
+  const int high = hex_digit(static_cast<unsigned char>(token[3])), low = hex_digit(static_cast<unsigned char>(token[4]));
+  return high < 0 || low < 0 ? -1 : 16 * high + low;
+}
 
 DecoderResult read_byte_level_decoder(JsonRef json, int) {
   Fields fields(json, {"add_prefix_space", "trim_offsets", "use_regex"});  // settings of the pre-tokenizer of this name

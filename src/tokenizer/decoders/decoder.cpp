@@ -13,6 +13,7 @@ class DecoderSequence : public Decoder {
   bool decode(std::vector<std::string>& tokens) const override {
     return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->decode(tokens); });
   }
+  std::span<const std::unique_ptr<Decoder>> steps() const override { return steps_; }
 
  private:
   std::vector<std::unique_ptr<Decoder>> steps_;

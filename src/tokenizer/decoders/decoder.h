@@ -1,7 +1,9 @@
 // Decoders convert tokens to readable text.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +23,18 @@ class Decoder {
   virtual bool decode(std::vector<std::string>& tokens) const = 0;
   // The same by another way, which a decoder may have; else null.
   virtual const class TokenDecoder* by_token() const { return nullptr; }
+
+  // What the text of a token depends on, for decode_table.h.
+  enum class Sees : std::uint8_t {
+    kToken,      // the token alone, and on whether it is the first
+    kBeginning,  // the same, but all tokens up to the one that has text are first ones
+    kByteRuns,   // neighbours that stand for bytes, as in ByteFallback
+    kText,       // the tokens become one text
+    kAll,        // anything else
+  };
+  virtual Sees sees() const { return Sees::kAll; }
+  // The decoders that run one after the other in place of this one; none: it is one.
+  virtual std::span<const std::unique_ptr<Decoder>> steps() const { return {}; }
 };
 
 // A decoder that needs one token at a time, so that decoding a text makes no list of strings.
@@ -33,6 +47,7 @@ class TokenDecoder : public Decoder {
 
   bool decode(std::vector<std::string>& tokens) const override;
   const TokenDecoder* by_token() const override { return this; }
+  Sees sees() const override { return Sees::kToken; }
 };
 
 using DecoderResult = Result<std::unique_ptr<Decoder>>;
@@ -43,6 +58,7 @@ DecoderResult read_decoder(JsonRef json, int depth = 0);
 // One reader per decoder; decoder.cpp lists them by "type".
 DecoderResult read_byte_level_decoder(JsonRef json, int depth);  // bytes.cpp
 DecoderResult read_byte_fallback(JsonRef json, int depth);
+int byte_of_fallback(std::string_view token);                   // that <0x41> stands for, or -1
 DecoderResult read_wordpiece_decoder(JsonRef json, int depth);  // simple.cpp
 DecoderResult read_metaspace_decoder(JsonRef json, int depth);
 DecoderResult read_bpe_decoder(JsonRef json, int depth);

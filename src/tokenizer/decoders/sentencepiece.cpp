@@ -21,6 +21,7 @@ class SentencePieceDecoder : public Decoder {
     }
     return true;
   }
+  Sees sees() const override { return Sees::kBeginning; }
 
  private:
   bool remove_extra_whitespaces_;

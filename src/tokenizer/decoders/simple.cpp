@@ -78,6 +78,7 @@ class Fuse : public Decoder {
     tokens = {std::move(all)};
     return true;
   }
+  Sees sees() const override { return Sees::kText; }
 };
 
 // Removes a character up to `start` times from the beginning of every token, and up to `stop` times from its end.
@@ -94,6 +95,7 @@ class StripDecoder : public Decoder {
     }
     return true;
   }
+  Sees sees() const override { return Sees::kToken; }
 
  private:
   std::string content_;
@@ -123,6 +125,7 @@ class ReplaceDecoder : public Decoder {
     }
     return true;
   }
+  Sees sees() const override { return Sees::kToken; }
 
  private:
   Pattern pattern_;

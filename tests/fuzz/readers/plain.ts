@@ -116,6 +116,8 @@ const kFacts = {
   is_of_class: false,
   pads_left: false,
   is_bpe: false,
+  decodes_by_table: false,
+  decodes_first_alike: false,
   roles: [],
   extra: [],
 };

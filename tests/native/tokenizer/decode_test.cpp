@@ -1,6 +1,10 @@
 // Decoding ids to text.
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <random>
+#include <string_view>
+
 #include "native/tokenizer/tiny_tokenizer.h"
 #include "tokenizer/decoders/clean_up.h"
 
@@ -136,6 +140,21 @@ TEST(CleanUp, ReplacesLikePython) {
   text = "we do not , I 've , you 're";
   clean_up_wordpiece(text);
   EXPECT_EQ(text, "we don't, I've, you're");
+}
+
+TEST(CleanUp, IsThatOfPythonForAnyText) {
+  constexpr std::string_view kPairs[][2] = {{" .", "."},     {" ?", "?"},   {" !", "!"},   {" ,", ","},     {" ' ", "'"},
+                                            {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  constexpr std::string_view kParts[] = {" ", " ", " ", "'", "'", ".", "?", "!", ",", "n't", "n", "t", "m", "s", "ve", "re", "é"};
+  std::mt19937 random(1);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text;
+    for (std::size_t parts = random() % 12; parts > 0; --parts) text += kParts[random() % std::size(kParts)];
+    std::string expected = text, found = text;
+    for (const auto& [from, to] : kPairs) replace_all(expected, from, to);
+    clean_up_tokenization(found);
+    ASSERT_EQ(found, expected) << "'" << text << "'";
+  }
 }
 
 }  // namespace
