@@ -20,6 +20,7 @@ export default {
     '^wattn/ai-sdk$': '<rootDir>/dist/ai_sdk_entry_node.js',
     '^wattn/langchain$': '<rootDir>/dist/langchain_entry_node.js',
     '^wattn/llamaindex$': '<rootDir>/dist/llamaindex_entry_node.js',
+    '^wattn/count$': '<rootDir>/dist/count_entry_node.js',
     '^wattn/languages$': '<rootDir>/dist/languages_entry.js',
     '^wattn/static-search$': '<rootDir>/dist/static_search_entry.js',
     '^wattn/search-element$': '<rootDir>/dist/search_element_entry.js',

@@ -28,6 +28,7 @@ import {
   Word2Vec,
   WordVectors,
 } from 'wattn';
+import { loadCounter } from 'wattn/count';
 import { Trainer } from 'wattn/train';
 import { failure, goldens, headFiles, tiny } from './support.js';
 import { wattn } from './cli_support.js';
@@ -115,6 +116,7 @@ async function loaded() {
     fill: await task('fill-mask', headFiles('masked_lm')),
     generate: await task('text-generation', `${goldens}/decoders/qwen2`),
     transform: await task('text2text-generation', `${goldens}/seq2seq/t5`),
+    countTokens: await loadCounter(tiny),
     trainer: await Trainer.from_pretrained(tiny, { task: 'feature-extraction' }),
     index: await Index.open('options', { store: 'memory' }),
     classifier: await Classifier.fit(embedder as never, new Tensor('float32', [1, 0, 0, 1], [2, 2]), ['a', 'b']),
@@ -175,6 +177,8 @@ describe('unknown options', () => {
     ['cache.list', (o) => cache.list('a', o), 'cache_dir'],
     ['cache.has', (o) => cache.has('a', o), 'cache_dir'],
     ['cache.delete', (o) => cache.delete('a', o), 'cache_dir'],
+    ['loadCounter', (o) => loadCounter(tiny, o), 'token'],
+    ['countTokens', (o) => all.countTokens('a', o), 'add_special_tokens'],
     ['AutoTokenizer.from_pretrained', (o) => AutoTokenizer.from_pretrained(tiny, o), 'token'],
     ['AutoTokenizer.train', (o) => AutoTokenizer.train('a', { model: 'word', ...o }), 'vocab_size'],
     ['tokenizer', (o) => all.tokenizer('a', o), 'padding'],

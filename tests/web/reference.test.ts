@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as wattn from 'wattn';
+import { loadCounter } from 'wattn/count';
 import { Trainer } from 'wattn/train';
 import { withResults } from '../../tools/docs/examples.mjs';
 import { goldens, root } from './support.js';
@@ -48,7 +49,7 @@ describe('examples of the reference', () => {
 
   it.each(examples)('$name', async ({ code }) => {
     const checks: [unknown, string][] = [];
-    const given = { ...wattn, Trainer, check: (got: unknown, want: string) => checks.push([rounded(got), want]) };
+    const given = { ...wattn, Trainer, loadCounter, check: (got: unknown, want: string) => checks.push([rounded(got), want]) };
     const run = new AsyncFunction(...Object.keys(given), `{${withResults(code, 'check')}\n}`);
     await run(...Object.values(given));
     for (const [got, want] of checks) expect(got).toEqual(JSON.parse(want));

@@ -24,6 +24,7 @@ const entries = {
   'wattn/langchain': 'langchain_entry',
   'wattn/llamaindex': 'llamaindex_entry',
   'wattn/react': 'react_entry',
+  'wattn/count': 'count_entry',
   'wattn/languages': 'languages_entry',
   'wattn/static-search': 'static_search_entry',
   'wattn/search-element': 'search_element_entry',

@@ -12,6 +12,7 @@ import { Tensor } from '../core/tensor.js';
 import { readTexts } from '../core/texts.js';
 import { infoOf, kSpecialTokens, readTokenizerConfig, specialTokens, type NamedTokens, type SpecialToken, type TokenizerConfig } from './config.js'; // prettier-ignore
 import type { Counter } from './chunk.js';
+import { kCountRules } from './count_rules.js';
 import type {
   Chunk,
   ChunkOptions,
@@ -53,7 +54,6 @@ const kTokenizeRules: Rules = {
   return_tensor: 'boolean',
 };
 
-const kCountRules: Rules = { add_special_tokens: 'boolean', split_special_tokens: 'boolean' };
 const kChunkRules: Rules = { ...kCountRules, max_tokens: 'count', overlap: 'index' };
 
 const kDecodeRules: Rules = { skip_special_tokens: 'boolean', clean_up_tokenization_spaces: 'boolean' };

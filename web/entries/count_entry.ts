@@ -1,0 +1,21 @@
+/**
+ * Counts tokens, for programs that do nothing else with them: 21 kB of code beside the WebAssembly of `wattn/tokenizer`.
+ *
+ * @module
+ */
+export {
+  AbortError,
+  IncompleteError,
+  InputError,
+  ModelFormatError,
+  NetworkError,
+  OutOfMemoryError,
+  StateError,
+  UnsupportedError,
+  WattnError,
+} from '../core/errors.js';
+export { env } from '../core/env.js';
+export { loadCounter, type TokenCounter } from '../tokenizer/counter.js';
+export type { CountOptions } from '../tokenizer/types.js';
+export type * from '../core/types.js';
+export type * from '../source/types.js';
