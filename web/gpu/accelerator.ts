@@ -62,8 +62,7 @@ export class Accelerator {
   ) {}
 
   /**
-   * What is wrong is in its facts, and its calls are then the processor's. An UnsupportedError, unless `auto`, for a model or dtype that no GPU runs. ready: once the processor is as fast
-   * as it gets.
+   * What is wrong is in its facts, and its calls are then the processor's: so programs that ask for a GPU run with every model. ready: once the processor is as fast as it gets.
    */
   static async make(owner: Owner, how: How, ready: Promise<void>): Promise<Accelerator> {
     const made = new Accelerator(owner, how.auto, how.dtype !== 'f32');
@@ -76,10 +75,7 @@ export class Accelerator {
       if (how.auto) await made.time(how, ready);
     } catch (error) {
       const { message } = error as Error;
-      if (!(error instanceof UnsupportedError)) made.stop(message);
-      else if (how.auto) made.stop(`${message}: the processor alone runs it`);
-      else
-        throw new UnsupportedError(`option 'device': 'webgpu': expected a model that a GPU runs (docs/gpu.md), found ${message}`);
+      made.stop(error instanceof UnsupportedError ? `${message}: the processor alone runs it` : message);
     }
     return made;
   }
