@@ -31,7 +31,7 @@ const kBudgets = {
   'wattn-full-simd.wasm': 430_000,
   'wattn-full-relaxed.wasm': 438_000,
   'inline.js': 1_040_000, // its .wasm files are gzipped; 40 kB are stemmers
-  'inline_train.js': 1_926_000, // and so are these
+  'inline_train.js': 1_938_000, // and so are these
 };
 
 // The scripts that run in pages, with the .wasm files that they load.

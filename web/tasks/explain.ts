@@ -128,8 +128,7 @@ const kNotes: ((seen: Seen) => string | false | undefined)[] = [
     info.dtype !== 'f32' &&
     `Weights are held in ${info.dtype}, so numbers differ a little from Python's; dtype: 'f32' has Python's within rounding.`,
   ({ engine: { info } }) => info.dtype_asked && `dtype: '${info.dtype_asked}' was asked for, and '${info.dtype}' is the nearest.`,
-  ({ engine: { info } }) =>
-    info.original && `The model was loaded from '${info.original}', as the repository named has ONNX alone.`,
+  ({ engine: { info } }) => info.original && `The weights are those of '${info.original}': the repository named has ONNX alone.`,
   ({ engine: { info } }) => info.precision === 'fast' && "precision: 'fast' depends on the machine in its last bits.",
   ({ engine: { info } }) => info.device_reason && `Not on the GPU: ${info.device_reason}`,
   ({ engine: { adapters } }) => adapters?.active && `The adapter '${adapters.active}' is in use.`,
