@@ -27,6 +27,7 @@ export default {
     '^wattn/react$': '<rootDir>/dist/react_entry.js',
     '^wattn/train$': '<rootDir>/dist/train_entry_node.js',
     '^wattn-base$': '<rootDir>/models/base/index.js',
+    '^wattn-story$': '<rootDir>/models/story/index.js',
   },
   globals: {
     __WATTN_BUILD_ID__: existsSync(header) ? readFileSync(header, 'utf8').split('"')[1] : 'none',

@@ -73,6 +73,7 @@ function strictTypes() {
   for (const { file, text } of programs) writeFileSync(join(cwd, file), text);
   const paths = {
     'wattn-base': [join(root, 'models/base/index.d.ts')],
+    'wattn-story': [join(root, 'models/story/index.d.ts')],
     '@huggingface/jinja': [join(root, 'node_modules/@huggingface/jinja/dist/index.d.ts')],
     ai: [join(root, 'node_modules/ai/dist/index.d.ts')],
     '@langchain/core/documents': [join(root, 'node_modules/@langchain/core/dist/documents/index.d.ts')],
@@ -93,26 +94,33 @@ function commandLine() {
   if (!Array.isArray(JSON.parse(said.trim()).ids)) throw new Error(`wattn tokenize printed ${said}`);
 }
 
-/** The package wattn-base beside wattn: its files, its name in Node, its URL in TypeScript. */
-function baseModel() {
-  const [base] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', packing.work], { cwd: join(root, 'models/base') }));
-  const names = base.files.map(({ path }) => path).sort();
-  const expected = ['LICENSE', 'NOTICE', 'README.md', 'SECURITY.md', 'index.d.ts', 'index.js', 'package.json', 'wattn-base.gguf'];
-  same(names, expected, 'the tarball of wattn-base');
-  const cwd = install(packing, 'node-esm');
-  run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(packing.work, base.filename)], { cwd });
-  writeFileSync(
-    join(cwd, 'base.mjs'),
-    `import { pipeline } from 'wattn';
-import model from 'wattn-base';
-const vectors = [];
-for (const each of ['wattn-base', model]) vectors.push([...(await (await pipeline('feature-extraction', each))('one text')).data]);
-console.log(JSON.stringify(vectors));`,
+/** A model's package beside wattn: its files, its name in Node, its URL in TypeScript. answer: what to ask of a pipeline of the task. */
+function modelPackage(folder, task, answer) {
+  const name = `wattn-${folder}`;
+  const [own] = JSON.parse(
+    run('npm', ['pack', '--json', '--pack-destination', packing.work], { cwd: join(root, 'models', folder) }),
   );
-  const [byName, byUrl] = JSON.parse(run(process.execPath, ['base.mjs'], { cwd }));
-  same(byName, byUrl, 'wattn-base by its name');
-  return `${(base.size / 1e6).toFixed(1)} MB packed, ${byName.length} dimensions`;
+  const names = own.files.map(({ path }) => path).sort();
+  const expected = ['LICENSE', 'NOTICE', 'README.md', 'SECURITY.md', 'index.d.ts', 'index.js', 'package.json', `${name}.gguf`];
+  same(names, expected, `the tarball of ${name}`);
+  const cwd = install(packing, 'node-esm');
+  run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(packing.work, own.filename)], { cwd });
+  writeFileSync(
+    join(cwd, 'model.mjs'),
+    `import { pipeline } from 'wattn';
+import model from '${name}';
+const answers = [];
+for (const each of ['${name}', model]) answers.push(await (${answer})(await pipeline('${task}', each)));
+console.log(JSON.stringify(answers));`,
+  );
+  const [byName, byUrl] = JSON.parse(run(process.execPath, ['model.mjs'], { cwd }));
+  same(byName, byUrl, `${name} by its name`);
+  return `${(own.size / 1e6).toFixed(1)} MB packed`;
 }
+
+const baseModel = () => modelPackage('base', 'feature-extraction', "async (embed) => [...(await embed('one text')).data]");
+const storyModel = () =>
+  modelPackage('story', 'text-generation', "(generate) => generate('Once upon a time', { max_new_tokens: 8 })");
 
 async function viteBuild(expected) {
   const folder = install(packing, 'vite-page', { shared: 'page' });
@@ -175,6 +183,7 @@ const vector = await check('node-esm', nodeProgram);
 await check('node-cjs', () => commonJs(vector));
 await check('npx wattn', commandLine);
 await check('wattn-base', baseModel);
+await check('wattn-story', storyModel);
 await check('typescript-strict', strictTypes);
 await check('plain-page', () => checkPage(install(packing, 'plain-page'), vector));
 await check('vite-page built', () => viteBuild(vector));

@@ -50,7 +50,8 @@ describe('workflows', () => {
   it('publish what says where to report a fault, and what changed', () => {
     const { files } = JSON.parse(text('package.json')) as { files: string[] };
     expect(files).toEqual(expect.arrayContaining(['SECURITY.md', 'CHANGELOG.md', 'NOTICE']));
-    expect((JSON.parse(text('models/base/package.json')) as { files: string[] }).files).toContain('SECURITY.md');
+    for (const model of ['base', 'story'])
+      expect((JSON.parse(text(`models/${model}/package.json`)) as { files: string[] }).files).toContain('SECURITY.md');
     const [, where = ''] = /const kWhere = '(.*)';/.exec(text('tools/set_addresses.mjs'))!;
     expect(text('SECURITY.md').split(where)).toHaveLength(2);
   });

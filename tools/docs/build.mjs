@@ -34,7 +34,14 @@ for (const file of readdirSync(join(root, 'docs'))) {
   if (file.endsWith('.md') && !guides.includes(`docs/${file}`))
     fail(`docs/${file} has no place among the guides of tools/docs/examples.mjs`);
 }
-const pages = [...guides, 'models/default/CARD.md', 'models/base/README.md', 'bench/README.md', 'CHANGELOG.md'];
+const pages = [
+  ...guides,
+  'models/default/CARD.md',
+  'models/base/README.md',
+  'models/story/README.md',
+  'bench/README.md',
+  'CHANGELOG.md',
+];
 
 /** The heading of a Markdown file. */
 const titleOf = (text) => /^# (.*)/m.exec(text)[1];
@@ -162,7 +169,10 @@ if (app.logger.hasErrors()) fail('the examples are not where they were written (
 const kNodes = /^types$|node|^cli\.js$|^inline/;
 for (const file of readdirSync(join(root, 'dist')).filter((name) => !kNodes.test(name)))
   cpSync(join(root, 'dist', file), join(out, 'wattn', file));
-for (const file of ['index.js', 'wattn-base.gguf']) cpSync(join(root, 'models/base', file), join(out, 'wattn-base', file));
+for (const name of ['base', 'story']) {
+  const file = `wattn-${name}.gguf`;
+  for (const each of ['index.js', file]) cpSync(join(root, 'models', name, each), join(out, `wattn-${name}`, each));
+}
 cpSync(join(root, 'node_modules/@huggingface/jinja/dist/index.js'), join(out, 'wattn/jinja.js'));
 for (const [name, from] of Object.entries(kFolders))
   cpSync(join(root, 'tests/goldens', from), join(out, name), { recursive: true });
@@ -170,6 +180,7 @@ for (const name of ['run.js', 'program.js', 'frame.js', 'frame.css']) cpSync(joi
 const imports = {
   ...Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, `./wattn/${file}.js`])),
   'wattn-base': './wattn-base/index.js',
+  'wattn-story': './wattn-story/index.js',
   '@huggingface/jinja': './wattn/jinja.js',
 };
 const frame = readFileSync(join(here, 'site/frame.html'), 'utf8').replace(
