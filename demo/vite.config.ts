@@ -61,7 +61,8 @@ const offline: Plugin = {
   apply: 'build',
   enforce: 'post',
   generateBundle(_, bundle) {
-    const files = Object.keys(bundle).filter((name) => !/\.map$/.test(name));
+    // A model that a visitor has to ask for is not fetched in the background.
+    const files = Object.keys(bundle).filter((name) => !/\.map$|wattn-story/.test(name));
     const hash = createHash('sha256');
     for (const name of files.sort()) {
       const output = bundle[name];
@@ -115,7 +116,10 @@ export default defineConfig({
   },
   worker: { format: 'es', rolldownOptions: { checks: { pluginTimings: false } } },
   define: { __WATTN_VERSION__: JSON.stringify(about.version), __WATTN_LINKS__: JSON.stringify(links) },
-  server: { headers: kIsolated, fs: { allow: [here('.'), here('../dist'), here('../docs'), here('../node_modules')] } },
+  server: {
+    headers: kIsolated,
+    fs: { allow: [here('.'), here('../dist'), here('../docs'), here('../models'), here('../node_modules')] },
+  },
   preview: { headers: { ...kIsolated, 'content-security-policy': kPolicy, 'x-content-type-options': 'nosniff' } },
   build: {
     outDir: here('dist'),

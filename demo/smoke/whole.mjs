@@ -20,6 +20,7 @@ import {
 
 const kText = 'The boat waits below the old bridge.';
 const kDecoder = fileURLToPath(new URL('../../tests/goldens/decoders/gpt2', import.meta.url));
+const kStory = fileURLToPath(new URL('../../models/story/wattn-story.gguf', import.meta.url));
 const kOutputs = { output_attentions: true, output_qkv: true, output_hidden_states: true };
 
 async function byNode(text) {
@@ -52,9 +53,14 @@ async function cell(page, i) {
   await page.locator('.whole-numbers .cell[aria-pressed=true]').waitFor();
 }
 
+/** Types until the picture shows it: closing the dialog of models goes back in the history, whose address may bring the text of before. */
 async function fill(page, text) {
-  await page.locator('#whole-text').fill(text);
-  await page.locator('[data-weights=ready]').waitFor();
+  const box = page.locator('#whole-text');
+  const shown = async () => {
+    if ((await box.inputValue()) !== text) await box.fill(text);
+    return page.evaluate(() => document.querySelector('[data-weights=ready]')?.dataset.text);
+  };
+  await becomes('the text of the picture', shown, text);
 }
 
 /** Every kind of number, and that its formula ends with it. */
@@ -163,8 +169,10 @@ async function camera(page) {
   await page.getByRole('button', { name: 'Farther' }).click();
   await whole(page);
   await openPart(page, 'layer/1', 'heads/1', 'head/1/3');
-  const [wide, high] = (await scaleOf(page)).split(' ').map(Number);
-  if (!(wide > 20 && high < 2)) throw new Error(`a head is shown at ${wide} by ${high}`);
+  await page.waitForFunction(() => {
+    const [wide, high] = document.querySelector('.whole-picture canvas').dataset.scale.split(' ').map(Number);
+    return wide > 20 && high < 2;
+  });
   await canvas.focus();
   await page.keyboard.press('Escape');
   await becomes('up', () => partOf(page), 'heads/1');
@@ -294,18 +302,35 @@ async function decoder(page) {
   rmSync(folder, { recursive: true });
 }
 
+/** The page's own decoder, a click away. */
+async function story(page) {
+  await page.evaluate(() => void (document.querySelector('[data-panel="whole"]').dataset.before = 'yes'));
+  await page.locator('.whole-answers summary').click();
+  await page.getByRole('button', { name: 'Load wattn-story' }).click();
+  await page.waitForSelector('[data-panel="whole"]:not([data-before])');
+  expect('the model', await page.locator('#model-title').innerText(), 'wattn-story');
+  await fill(page, 'Once upon a');
+  await openPart(page, 'output', 'guess/0');
+  const { pipeline } = await nodeEntry();
+  const generate = await pipeline('text-generation', kStory, { dtype: 'f32' });
+  const [{ generated_text }] = await generate('Once upon a', { max_new_tokens: 1, do_sample: false });
+  await generate.dispose();
+  const next = generated_text.slice('Once upon a'.length);
+  expect('the next word', (await title(page)).replace(/: .*/, ''), `“${next.trim()}”`);
+}
+
 /** An encoder with a head for hidden words fills one in. */
 async function masked(page) {
   const { folder, remove } = headFolder('masked_lm');
   await loadFolder(page, folder, 'whole');
   await fill(page, kText);
   await page.getByRole('button', { name: 'Show the hidden word' }).waitFor();
-  await openPart(page, 'tokens');
-  const tokens = await page.locator('.whole-children button').allInnerTexts();
-  const hidden = tokens.indexOf('[MASK]');
   const { AutoModelForMaskedLM, AutoTokenizer } = await nodeEntry();
   const [tokenizer, model] = [await AutoTokenizer.from_pretrained(folder), await AutoModelForMaskedLM.from_pretrained(folder)];
   const inputs = tokenizer(kText);
+  await openPart(page, 'tokens');
+  const tokens = await page.locator('.whole-children button').allInnerTexts();
+  const hidden = tokens.indexOf('[MASK]');
   inputs.input_ids.data[hidden] = tokenizer.mask_token_id;
   const { logits } = await model(inputs);
   await model.dispose();
@@ -336,5 +361,6 @@ export async function drive(page) {
     await linked(page, '.whole-part h3', ['text', 'at'], title);
   });
   await check('whole: a decoder from a folder writes the next word', () => decoder(page));
+  await check('whole: wattn-story is a click away', () => story(page));
   await check('whole: an encoder fills in a hidden word', () => masked(page));
 }

@@ -132,7 +132,7 @@ describe('formulas', () => {
     const source = golden(name);
     const whole = await openWhole(source, true);
     const run = await whole.run(kText);
-    const weights = await readWeights(source, whole.kind);
+    const weights = await readWeights(source, whole);
     if (!weights) throw new Error('some weights were not found');
     const inner = await innerOf(weights, run);
     if (!inner) throw new Error('the layers come out otherwise');
@@ -165,7 +165,7 @@ describe('formulas', () => {
     const source = golden('bert-tiny/model');
     const whole = await openWhole(source, true);
     const run = await whole.run(kText);
-    const weights = await readWeights(source, whole.kind);
+    const weights = await readWeights(source, whole);
     const up = weights?.layers[1]?.get('up');
     if (!weights || !up) throw new Error('some weights were not found');
     up.data.reverse();

@@ -1,7 +1,7 @@
 // Models whose answer is worth a picture: those that write the next word, and those that fill in a hidden one. Each is one line.
 
 export interface Answering {
-  /** A hub id, or an address relative to the page. */
+  /** A hub id, or an address. */
   id: string;
   name: string;
   size: string;
@@ -9,6 +9,12 @@ export interface Answering {
 }
 
 export const kAnswering: readonly Answering[] = [
+  {
+    id: new URL('../../../models/story/wattn-story.gguf', import.meta.url).href,
+    name: 'wattn-story',
+    size: '1.9 MB, from this page',
+    answers: 'the next word',
+  },
   { id: 'HuggingFaceTB/SmolLM2-135M', name: 'SmolLM2-135M', size: '269 MB', answers: 'the next word' },
   { id: 'openai-community/gpt2', name: 'GPT-2', size: '548 MB', answers: 'the next word' },
   { id: 'distilbert/distilbert-base-uncased', name: 'DistilBERT', size: '268 MB', answers: 'a hidden word' },

@@ -34,7 +34,7 @@ export function Answers({ facts: { kind, run }, load, followed, isHidden, onHide
         <ul>
           {kAnswering.map(({ id, name, size, answers }) => (
             <li key={id}>
-              <button type="button" class="secondary outline small" onClick={() => load(id, id)}>
+              <button type="button" class="secondary outline small" onClick={() => load(id, URL.canParse(id) ? name : id)}>
                 Load {name}
               </button>{' '}
               <span class="hint">
@@ -51,12 +51,14 @@ export function Answers({ facts: { kind, run }, load, followed, isHidden, onHide
 
 interface WeightsProps {
   state: WeightsState;
+  /** What the formulas are of. */
+  text: string;
   gap: number | undefined;
   onRead: () => void;
 }
 
 /** Whether every number has its formula. */
-export function Weights({ state, gap, onRead }: WeightsProps) {
+export function Weights({ state, text, gap, onRead }: WeightsProps) {
   if (state === 'asked')
     return (
       <button type="button" class="secondary outline small whole-weights" onClick={onRead}>
@@ -69,7 +71,7 @@ export function Weights({ state, gap, onRead }: WeightsProps) {
     none: 'This model has steps that this page does not write out, so only attention opens to formulas.',
   }[state];
   return (
-    <p class="hint whole-weights" role="status" data-weights={state}>
+    <p class="hint whole-weights" role="status" data-weights={state} data-text={text}>
       {says}
     </p>
   );

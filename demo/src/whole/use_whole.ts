@@ -59,7 +59,7 @@ export function useWhole(model: ReadyModel, options: EmbedOptions, text: string,
     if (!whole || !wanted || !isThere || weights) return;
     let gone = false;
     import('./weights.js')
-      .then(({ readWeights }) => readWeights(model.source, whole.kind))
+      .then(({ readWeights }) => readWeights(model.source, whole))
       .then((read) => !gone && setWeights(read ?? 'none'))
       .catch(() => !gone && setWeights('none')); // the picture stays as it is, and says so
     return () => void (gone = true);

@@ -1,10 +1,10 @@
 // A model's weights in float32, whatever its files hold: what a Trainer saves that has learned nothing. Which tensor is which follows from
 // their order, which is that of the plan's steps, and from their shapes.
-import { AutoConfig, inspectModel, nn, type ModelSpecifier } from 'wattn';
+import { inspectModel, nn, type ModelSpecifier } from 'wattn';
 import { Trainer } from 'wattn/train';
 import type { Matrix } from './matrix.js';
 import { planOf, type Plan, type Section, type Step } from './plan.js';
-import type { WholeKind } from './whole_model.js';
+import type { Whole, WholeKind } from './whole_model.js';
 
 export interface Weights {
   plan: Plan;
@@ -45,15 +45,6 @@ async function tensorsOf(source: ModelSpecifier | null, kind: WholeKind): Promis
   } finally {
     void trainer.dispose();
   }
-}
-
-const kEpsilon = 1e-12; // BERT's, and that of the model in the package
-
-async function epsilonOf(source: ModelSpecifier | null): Promise<number> {
-  if (source === null) return kEpsilon;
-  const config: Record<string, unknown> = { ...(await AutoConfig.from_pretrained(source)) };
-  const name = Object.keys(config).find((one) => /eps(ilon)?$/.test(one) && typeof config[one] === 'number');
-  return name === undefined ? kEpsilon : (config[name] as number);
 }
 
 /** Takes tensors in their order; what is taken is gone. */
@@ -145,10 +136,10 @@ function takeAll(taker: Taker, { steps }: Section): Map<string, Matrix> | undefi
 }
 
 /** undefined: this model has steps that are not written out here. */
-export async function readWeights(source: ModelSpecifier | null, kind: WholeKind): Promise<Weights | undefined> {
+export async function readWeights(source: ModelSpecifier | null, { kind, epsilon }: Whole): Promise<Weights | undefined> {
   const { plan: text = '' } = await inspectModel(source, { plan: true });
   const plan = planOf(text);
-  const [tensors, epsilon] = [await tensorsOf(source, kind), await epsilonOf(source)];
+  const tensors = await tensorsOf(source, kind);
   const taker = new Taker(tensors);
   const embeddings = takeAll(taker, plan.embeddings);
   const words = plan.embeddings.steps.find(({ op }) => op === 'words')?.weight;

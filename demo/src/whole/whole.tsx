@@ -111,7 +111,7 @@ export function WholePanel({ model, options, load }: PanelProps) {
           onWrite={(more) => write(text + more)}
         />
       )}
-      {facts && <Weights state={weights} gap={facts.inner?.gap} onRead={readWeights} />}
+      {facts && <Weights state={weights} text={facts.run.text} gap={facts.inner?.gap} onRead={readWeights} />}
       <ModelCard model={model} />
       {facts && <CodeOf code={wholeCode(model.source, facts.kind, text)} />}
     </article>

@@ -64,6 +64,8 @@ export interface Whole {
   kind: WholeKind;
   /** As its config.json names it. */
   type: string;
+  /** What is added to a variance before a norm divides by it. */
+  epsilon: number;
   layers: number;
   heads: number;
   /** Fewer than heads where several share keys and values. */
@@ -76,6 +78,13 @@ export interface Whole {
 }
 
 const kMostTokens = 32;
+const kEpsilon = 1e-12; // BERT's
+
+function epsilonOf(config: Readonly<Record<string, unknown>>): number {
+  const name = Object.keys(config).find((one) => /eps(ilon)?$/.test(one) && typeof config[one] === 'number');
+  return name === undefined ? kEpsilon : (config[name] as number);
+}
+
 const kBest = 8;
 
 const rowsOf = (all: Float32Array, width: number): Rows =>
@@ -126,6 +135,7 @@ export async function openWhole(source: ModelSpecifier | null, exact: boolean): 
   return {
     kind,
     type: about.model_type,
+    epsilon: epsilonOf(model.config),
     layers,
     heads,
     kvHeads: info.num_key_value_heads,
