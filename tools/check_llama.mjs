@@ -39,7 +39,7 @@ const kTexts = [
 const kNewTokens = 16;
 const limit = Number(process.env.LIMIT ?? 2e-3);
 const least = Number(process.env.LEAST ?? 8);
-/** Of the largest logit. */
+/** A share of the largest logit. */
 const kLogits = 0.05;
 /** Four bits cost more than LIMIT by themselves: there only the packed file counts, in llama.cpp and in wattn. */
 const kCoarse = ['q4', 'mixed'];

@@ -133,7 +133,7 @@ async function byNames(embed, { test, names }, template) {
   return nearest.filter((label, i) => label === test[i].label).length / test.length;
 }
 
-/** Of a model with a sentiment head: the share of right labels on SST-2, where NEUTRAL is wrong, and of questions that it calls NEUTRAL. */
+/** The share of right labels on SST-2 of a model with a sentiment head, where NEUTRAL is wrong, and of questions that it calls NEUTRAL. */
 async function sentimentOf(model, data) {
   const classify = await pipeline('sentiment-analysis', model);
   const share = async (rows, wanted) => {

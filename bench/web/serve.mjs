@@ -14,7 +14,7 @@ import { checkpoint, kRival, median, prepare, root } from './lib/rival.mjs';
 
 const rounds = Number(process.env.ROUNDS ?? 7);
 const [kClients, kRequests] = [64, Number(process.env.REQUESTS ?? 1000)];
-/** Of 15 and 5 tokens. */
+/** Texts of 15 and 5 tokens. */
 const kTexts = { question: (i) => `when can I buy fresh rolls in bakery number ${i}`, 'two words': (i) => `rolls ${i}` };
 const pinned = spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 

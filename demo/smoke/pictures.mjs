@@ -10,7 +10,7 @@ async function download(page, button) {
   return bytes;
 }
 
-/** Of an SVG document: its texts, how many elements of each name it has, and how many colours a browser paints of it. */
+/** The texts of an SVG document, how many elements of each name it has, and how many colours a browser paints of it. */
 const readInPage = (svg) =>
   new Promise((resolve, reject) => {
     const document = new DOMParser().parseFromString(svg, 'image/svg+xml');

@@ -116,7 +116,7 @@ class Model {
   std::int64_t token_budget() const {
     return transformer_.config().is_static() ? kTokenBudget : std::max<std::int64_t>(kTokenBudget, transformer_.positions());
   }
-  // Of static embeddings: only that many times max_length() characters of a text are tokenized; 0: all.
+  // Static embeddings tokenize only that many times max_length() characters of a text; 0: all.
   std::int64_t characters_per_token() const { return characters_per_token_; }
 
   // Bytes of weights, and of the arena for packed runs or, with slots, for one sequence of context_length() tokens.

@@ -135,7 +135,7 @@ Result<HeadKind> choose_head(const LoadOptions& options, const ModelConfig& stac
   return unsupported_error(model_type.where() + ": expected " + expected + ", found " + model_type.describe());
 }
 
-// Of several ids, the first.
+// The first of several ids.
 Result<SpecialIds> read_special_ids(JsonRef config) {
   SpecialIds ids;
   const std::pair<const char*, std::int32_t*> rows[] = {

@@ -17,7 +17,7 @@
 
 namespace wattn {
 
-// Of queries or of documents.
+// How queries, or documents, become tokens.
 struct TokenVectorsRole {
   std::optional<std::int32_t> prefix{};  // id of the token after the first one
   std::int64_t length = 0;               // most tokens; 0: the model's limit

@@ -142,7 +142,7 @@ class BeamSearch : public Search {
     return length() + 1 >= options_.max_new_tokens ? FinishReason::kLength : FinishReason::kNone;
   }
 
-  // Of the best num_beams candidates, those that end now join the finished ones, of which the best num_beams are kept.
+  // Among the best num_beams candidates, those that end now join the finished ones, of which the best num_beams are kept.
   void finish_candidates() {
     for (std::size_t i = 0; i < beams_.size(); ++i) {
       const Candidate& candidate = candidates_[i];

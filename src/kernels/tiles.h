@@ -135,8 +135,8 @@ template <class V, int kMostRows, class F>
 void for_each_tile(const void* a, std::int64_t row_bytes, std::int64_t words, std::int64_t m, std::int64_t n, const F& f) {
   constexpr std::int64_t kBlockWords = 3 << 14;  // of rows, 192 KB: helper threads have a stack of 256 KB
   constexpr std::int64_t kStripWords = 1 << 15;
-  // Of a block, if a has them. Longer rows are split into parts, with 16 those of more than 3,072 words. Parts cost time, where V8
-  // of Node 24 multiplies 32 x 1536 by 1536 x 384 in f32 20 % faster than with parts of 1,024.
+  // Rows of a block, if a has them. Longer rows are split into parts, with 16 those of more than 3,072 words. Parts cost time,
+  // where V8 of Node 24 multiplies 32 x 1536 by 1536 x 384 in f32 20 % faster than with parts of 1,024.
   constexpr std::int64_t kLeastRows = 16;
   constexpr std::int64_t kWholeGroups = 32;  // words: no part ends inside a group of quant.h
   const std::int64_t most_depth = kBlockWords / std::clamp<std::int64_t>(m, 1, kLeastRows) / kWholeGroups * kWholeGroups;

@@ -74,7 +74,7 @@ class LoraSet {
   // After a change of A or B.
   void merge();
   void clear_gradients() const;
-  // Of the i-th matrix.
+  // The gradients of the i-th matrix.
   void read_gradients(std::size_t i, std::span<float> d_a, std::span<float> d_b, std::span<float> d_magnitude = {}) const;
 
  private:

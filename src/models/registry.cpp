@@ -173,7 +173,7 @@ Result<Json> read_config_json(std::string_view text) {
   if (!arch.ok()) return arch.error();
   std::string members;
   for (const char* defaults : arch.value()->defaults) members += defaults ? std::string(defaults) + ", " : "";
-  // Of a repeated key the last counts.
+  // The last value of a repeated key counts.
   std::string whole(text);
   return Json::parse(whole.insert(whole.find('{') + 1, members), kName);
 }

@@ -139,7 +139,7 @@ struct TransformerConfig {
   std::vector<bool> local_layers{};  // whether each layer attends to a window only; empty: none does
   std::int64_t local_window = 0;     // tokens on each side, or before the token if causal, without itself
 
-  // Of static embeddings.
+  // Fields of static embeddings.
   std::int64_t table_rows = 0;  // rows of the word embeddings that tokens share; 0: each token has its own
   bool token_weights = false;   // each token has a factor
   bool skip_unknown = false;    // unknown tokens are left out after truncation, and before it texts are cut by characters

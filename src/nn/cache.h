@@ -14,7 +14,7 @@ namespace wattn::nn {
 class Module;
 
 struct KeyValueCache {
-  // Of one module; example i of the batch has slot i.
+  // The cache of one module; example i of the batch has slot i.
   struct Entry {
     Arena arena;
     KvCache kv{};

@@ -237,7 +237,7 @@ Result<Outputs> largest(const Tensor& x, const std::vector<std::int64_t>& dims, 
     *index.value().at(slice++) = static_cast<float>(best);
   });
   record(out.value(), {&x}, [&] {
-    // Of all numbers: the equal ones share the gradient, as in torch.
+    // The extreme of all numbers: the equal ones share the gradient, as in torch.
     const double most = *out.value().at(0);
     const bool all = dims.empty();
     return [slices, index = index.value().data, x = all ? x.data : std::vector<float>(), most](const Flow& flow) {

@@ -28,7 +28,7 @@ Result<Tensor> cross_entropy(const Tensor& x, const Tensor& targets, const Tenso
 // weight and pos_weight: one number for each last dimension, or one for all.
 Result<Tensor> binary_cross_entropy_with_logits(const Tensor& x, const Tensor& targets, const Tensor* weight,
                                                 const Tensor* pos_weight, const LossReduction& reduction);
-// Of two tensors of one shape; both have gradients.
+// The tensors have one shape, and both have gradients.
 Result<Tensor> mse_loss(const Tensor& x, const Tensor& targets, const LossReduction& reduction);
 Result<Tensor> l1_loss(const Tensor& x, const Tensor& targets, const LossReduction& reduction);
 // x: logarithms of probabilities. targets has no gradient.

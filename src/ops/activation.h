@@ -32,7 +32,7 @@ inline void activate_backward(const Compute& compute, Activation activation, con
   });
 }
 
-// Of activation(x[:, :cols]) * x[:, cols:]. x, dx: [rows, 2 * cols]; dy: [rows, cols].
+// The derivative of activation(x[:, :cols]) * x[:, cols:]. x, dx: [rows, 2 * cols]; dy: [rows, cols].
 inline void gate_backward(const Compute& compute, Activation activation, const float* x, const float* dy, std::int64_t rows,
                           std::int64_t cols, float* dx) {
   for_parts(compute, rows, 1, 16, [&](std::int64_t begin, std::int64_t end) {

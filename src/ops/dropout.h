@@ -68,8 +68,8 @@ struct DropoutRates {
   }
 };
 
-// Of attention's probabilities: an element is a query of the batch, a head and a key of the query's sequence. The function is here
-// and not in attention.cpp so that modules which do not train have none of it.
+// Dropout of attention's probabilities: an element is a query of the batch, a head and a key of the query's sequence. The function
+// is here and not in attention.cpp so that modules which do not train have none of it.
 struct ProbabilityDropout {
   Dropout dropout;
   void (*apply)(const Dropout& dropout, std::uint64_t query_and_head, std::int64_t first_key, std::int64_t keys, float* row);

@@ -30,7 +30,7 @@ struct CrossEntropy {
 // -ln softmax(logits)[target], smoothed towards all classes. Targets are classes or ignore_index; the mean of no rows is NaN.
 double cross_entropy(const LossInput& logits, std::span<const std::int32_t> targets, const CrossEntropy& options, float* d_logits,
                      float* parts = nullptr);
-// Of targets that are probabilities of the classes, [rows, classes]; ignore_index is not read, and the mean is over all rows.
+// Targets are probabilities of the classes, [rows, classes]; ignore_index is not read, and the mean is over all rows.
 double soft_cross_entropy(const LossInput& logits, const float* targets, const CrossEntropy& options, float* d_logits,
                           float* d_targets, float* parts = nullptr);
 

@@ -36,7 +36,7 @@ struct RopeScaling {
   double high_freq_factor = 4;
   double original_max_position_embeddings = 8192;
   static constexpr std::int64_t kMostPairs = 128;
-  // Of rarer types: the frequency of pair j, in place of type (models/rope_types.cpp), and what it reads.
+  // The frequency of pair j for rarer types, in place of type (models/rope_types.cpp), and what it reads.
   float (*frequency)(const RopeScaling& scaling, std::int64_t j, std::int64_t head_dim) = nullptr;
   double beta_fast = 32, beta_slow = 1;
   bool truncate = true;

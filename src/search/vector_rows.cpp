@@ -177,7 +177,8 @@ std::int64_t VectorRows::num_candidates(std::int64_t count, std::int64_t k) cons
     case RowPrecision::kBinary:
       break;
   }
-  // Of 100,000 vectors of all-MiniLM-L6-v2, these signs keep 99.2 % of the best 10, 98.8 of the best 100 and 98.6 of the best 200.
+  // Among 100,000 vectors of all-MiniLM-L6-v2, these signs keep 99.2 % of the best 10, 98.8 of the best 100 and 98.6 of the best
+  // 200.
   return std::min(count, 16 * k + 480);
 }
 

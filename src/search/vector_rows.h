@@ -31,7 +31,7 @@ class VectorRows {
 
   std::int64_t block_rows() const { return block_rows_; }
   std::int64_t block_bytes() const { return block_bytes_; }
-  // Of a row in its stored form, little endian: dim floats, or the scale as a float and dim int8.
+  // A row in its stored form, little endian: dim floats, or the scale as a float and dim int8.
   std::int64_t stored_bytes() const { return precision_ == RowPrecision::kFloat32 ? 4 * dim_ : 4 + dim_; }
 
   // Writes n rows from row `at` on: vectors [n, dim], or rows in the stored form. false: a component or a scale is no number or of

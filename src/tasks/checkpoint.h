@@ -16,7 +16,7 @@ struct NamedTensor {
   std::vector<float> values;
 };
 
-// Of model.head(), without a prefix.
+// Tensors of model.head(), without a prefix.
 std::vector<NamedTensor> head_tensors(const Model& model);
 
 // The weights are in f32. With a head, the names below it have the prefix that checkpoints with heads use ("bert."). Takes as much

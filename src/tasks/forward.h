@@ -28,7 +28,7 @@ struct EncoderOutputs : StackOutputs {
   std::vector<float> last_hidden_state;  // [source, hidden]
 };
 
-// Of the last stack, packed like the batch.
+// Outputs of the last stack, packed like the batch.
 struct ForwardOutputs : StackOutputs {
   std::vector<float> last_hidden_state;  // [tokens, hidden]
   std::vector<float> logits;             // sequence head: [batch, labels], others: [tokens, labels]; empty without a head

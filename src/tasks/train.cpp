@@ -75,7 +75,7 @@ Result<void> Trainer::prepare() {
   return {};
 }
 
-// Of an encoder-decoder, the last layers are the decoder's.
+// The last layers of an encoder-decoder are the decoder's.
 std::int64_t Trainer::first_layer(std::size_t stack) const {
   const std::int64_t layers = stacks_[stack].model->config().num_hidden_layers;
   if (options_.method != TrainMethod::kLastLayers) return 0;

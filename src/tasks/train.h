@@ -40,7 +40,7 @@ enum class TrainLoss : std::uint8_t {
   kBatchAllTriplet,
   kSupCon,
   kOwnOfVectors,  // computed by the caller: outputs(), accumulate_gradient()
-  // Of a head's logits, with torch's names.
+  // Losses of a head's logits, with torch's names.
   kCrossEntropy,
   kBinaryCrossEntropy,
   kMeanSquaredError,
@@ -90,8 +90,8 @@ struct TrainRows {
   // and label of each. A word's first token has its label; the other tokens are not learned.
   std::vector<std::int32_t> labels{};
   std::vector<float> scores{};  // [rows] of losses over pairs; [rows, labels] of the last two losses
-  // Of a language model: texts have all their special tokens, and labels has the parts to learn, each as a word of a token head. No
-  // parts: the whole text.
+  // For a language model, texts have all their special tokens, and labels has the parts to learn, each as a word of a token head.
+  // No parts: the whole text.
   bool is_rendered = false;
 };
 
@@ -158,7 +158,7 @@ class Trainer {
   // The matrices of LoRA, with PEFT's names; none with other methods.
   std::vector<NamedTensor> adapter();
 
-  // Of the weights before training, in hexadecimal.
+  // A hash of the weights before training, in hexadecimal.
   const std::string& fingerprint() const { return fingerprint_; }
 
   const std::vector<std::string>& target_modules() const { return options_.target_modules; }
@@ -229,7 +229,7 @@ class Trainer {
   std::string module_prefix() const;
   bool trains_layers() const { return options_.method == TrainMethod::kFull || options_.method == TrainMethod::kLastLayers; }
   bool trains_embeddings() const { return options_.method == TrainMethod::kFull && !options_.freeze_embeddings; }
-  // Of both stacks of an encoder-decoder, which share their words.
+  // Whether both stacks of an encoder-decoder learn the words, which they share.
   bool shares_words() const { return stacks_.size() > 1 && trains_embeddings(); }
   // Whether words are a table of their own, not the head over the vocabulary.
   bool trains_word_table() const { return trains_embeddings() && stacks_.back().model->shared_weights().out == 0; }
@@ -287,7 +287,7 @@ class Trainer {
   Result<void> lm_chunks(std::span<const NextToken> tokens, const float* states, float* d_states, Judge judge) const;
   // Some logits at a time, with the gradient. d_states: null: not wanted.
   Result<LossSum> lm_loss(const TrainRows& rows, const Batch& batch, const float* states, float share, float* d_states) const;
-  // Of each stack: what it has read; tape, states and their gradient are in the arena.
+  // What each stack has read; tape, states and their gradient are in the arena.
   struct Forward {
     Batch batches[2];
     float *tapes[2], *states[2], *d_states[2];

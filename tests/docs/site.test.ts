@@ -162,7 +162,7 @@ describe('the site', () => {
     await open(at, look);
     if ((await page.locator('pre[data-example="0"]').count()) > 0 && at.includes('Start')) await run(0);
     await page.evaluate(axe);
-    // Of TypeDoc's theme for the reference: links within summaries, and headings of the fourth level.
+    // TypeDoc's theme for the reference: links within summaries, and headings of the fourth level.
     const ofGuides = { enabled: at.startsWith('documents/') };
     const rules = { 'nested-interactive': ofGuides, 'heading-order': ofGuides };
     const { violations } = await page.evaluate((rules) => (globalThis as any).axe.run({ rules }), rules);

@@ -83,7 +83,7 @@ describe('Classifier', () => {
       const { report: theirs } = await Classifier.fit(none, vectors, labels, { C: other });
       expect(report!.log_loss).toBeLessThan(theirs!.log_loss);
     }
-    // Of vectors ten times as long, a hundredth of C is the same regularisation: the search finds what is far from its start.
+    // For vectors ten times as long, a hundredth of C is the same regularisation: the search finds what is far from its start.
     const long = await Classifier.fit(
       none,
       rows(

@@ -19,7 +19,7 @@ function inSecondRow(rows: Float32Array, [tokens = 0, width = 0]: number[], seq:
   return new Tensor('float32', data, [2, seq, width]);
 }
 
-/** Of [2, heads, seq, size] the second row as [n, heads * size], from column first on. */
+/** The second row of [2, heads, seq, size] as [n, heads * size], from column first on. */
 function packed({ data, dims: [, heads = 0, seq = 0, size = 0] }: Tensor, first: number, tokens: number): number[] {
   return Array.from({ length: tokens * heads * size }, (_, i) => {
     const [token, head, j] = [Math.floor(i / (heads * size)), Math.floor(i / size) % heads, i % size];

@@ -187,7 +187,7 @@ describe("a loss of one's own", () => {
 });
 
 describe('parts of a batch', () => {
-  // Of 7 rows, 2 parts have 4 and 3, 3 parts 3, 3 and 1; their tokens differ more.
+  // When 7 rows are divided, 2 parts have 4 and 3, 3 parts 3, 3 and 1; their tokens differ more.
   const cases: [string, Partial<TrainerOptions>, readonly object[]][] = [
     ['labels', { task: 'text-classification', loss: 'CrossEntropyLoss' }, kLabelled],
     ['numbers', { task: 'text-classification' }, kSentences.map((text, i) => ({ text, label: i / 3 }))],

@@ -178,7 +178,7 @@ describe('chunk', () => {
   });
 
   it('takes linear time', () => {
-    // Of this process, in ms: other work on the machine does not count.
+    // Time of this process, in ms: other work on the machine does not count.
     const timeOf = (text: string) => {
       const before = process.cpuUsage();
       tokenizer.chunk(text, { max_tokens: 128, overlap: 16 });

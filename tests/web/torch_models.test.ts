@@ -267,7 +267,7 @@ describe('pytorch_model.bin of a server', () => {
     expect(await vectors(id, options)).toEqual(expected);
     expect(hub.gets(`${kBin}`).filter((line) => !line.includes('index.json'))).toEqual([]);
     expect(await vectors(id, { ...options, local_files_only: true })).toEqual(expected);
-    // Of a damaged piece, wherever it is, the rest is downloaded: the first one has the description, the last one the directory.
+    // The rest of a file with a damaged piece is downloaded, wherever that is: the first one has the description, the last one the directory.
     const entry = readdirSync(folder).find((name) => readFileSync(join(folder, name, 'url'), 'utf8').endsWith(kBin)) as string;
     for (const piece of ['0', '1', '2']) {
       hub.requests = [];

@@ -62,13 +62,13 @@ export interface Seq2SeqOutput {
   encoder_hidden_states?: Tensor<'float32'>[];
   /** `[batch, target, hidden]`. */
   decoder_hidden_states?: Tensor<'float32'>[];
-  /** Of each layer: `[batch, heads, source, source]`. */
+  /** One of each layer: `[batch, heads, source, source]`. */
   encoder_attentions?: Tensor<'float32'>[];
   /** `[batch, heads, target, target]`. */
   decoder_attentions?: Tensor<'float32'>[];
   /** `[batch, heads, target, source]`. */
   cross_attentions?: Tensor<'float32'>[];
-  /** Of each layer, as used for the scores: `[batch, heads, source, head_dim]`. */
+  /** One of each layer, as used for the scores: `[batch, heads, source, head_dim]`. */
   encoder_queries?: Tensor<'float32'>[];
   /** `[batch, heads, source, head_dim]`. */
   encoder_keys?: Tensor<'float32'>[];

@@ -120,7 +120,7 @@ export interface Env {
   useFSCache: boolean;
   /** As `useBrowserCache`. */
   useFS: boolean;
-  /** Of transformers.js, without effect: the WebAssembly is a file of the package, which browsers cache as others. */
+  /** An option of transformers.js, without effect: the WebAssembly is a file of the package, which browsers cache as others. */
   useWasmCache: boolean;
   /** Above 30 (`LogLevel.WARNING`), settings without effect are not warned of. Default 30. */
   logLevel: number;
@@ -129,7 +129,7 @@ export interface Env {
   /** With `useCustomCache`: the part of the Cache API that is used. */
   customCache: CustomCache | undefined;
   /**
-   * Of transformers.js. `onnx.wasm.numThreads` is the default of the option `threads`, and `onnx.wasm.proxy` of `worker`. Nothing else in it has an
+   * Settings of transformers.js. `onnx.wasm.numThreads` is the default of the option `threads`, and `onnx.wasm.proxy` of `worker`. Nothing else in it has an
    * effect: wattn has no ONNX Runtime.
    */
   backends: {

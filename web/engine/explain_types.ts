@@ -6,7 +6,7 @@ import type { TokenizerInfo } from '../tokenizer/types.js';
 export interface ExplainTextOptions {
   /** The second text, of tasks over pairs. */
   text_pair?: string;
-  /** Of feature-extraction: what is put before the text. Default: the model's default prompt, if it has one. */
+  /** What is put before the text, for feature-extraction. Default: the model's default prompt, if it has one. */
   prompt?: string;
   /** The name of one of the model's own prompts. */
   prompt_name?: string;
@@ -50,9 +50,9 @@ export interface ExplainedText {
   tokens_per_word: number;
   /** What is put before the text. */
   prompt: string;
-  /** Of feature-extraction: how token vectors become one, such as `['mean']`; `[]`: they do not; `null`: the files do not say. */
+  /** How token vectors become one, for feature-extraction: such as `['mean']`; `[]`: they do not; `null`: the files do not say. */
   pooling: string[] | null;
-  /** Of feature-extraction: whether vectors have unit length. */
+  /** Whether vectors have unit length, for feature-extraction; else `null`. */
   normalize: boolean | null;
   /** How weights are held. */
   dtype: string;

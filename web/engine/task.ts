@@ -28,7 +28,7 @@ export interface TaskEngine {
   chatTemplates?: () => ChatTemplates | null;
   /** Whether calls can still be made: it was not disposed, and none failed inside WebAssembly. */
   readonly isOpen: boolean;
-  /** Of an engine with an adapter in use: the engine. */
+  /** The engine itself, where this one stands for it with an adapter in use. */
   readonly whole?: TaskEngine;
   prefixes?: PrefixInfo | undefined;
   readonly memory: MemoryInfo;
@@ -50,7 +50,7 @@ export interface Call<Item, Options, Result> {
   options: Options;
   signal: AbortSignalLike | undefined;
   onPiece?: OnPiece | undefined;
-  /** Of a call that may end early on purpose: the results, or none where `finish` has them; other errors are thrown again. */
+  /** The results of a call that ended early on purpose, or none where `finish` has them; other errors are thrown again. */
   stopped?(error: unknown): Result[];
   finish(results: Result[]): unknown;
 }

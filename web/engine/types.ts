@@ -67,9 +67,9 @@ export interface FamiliarOptions {
   model_file_name?: string;
   /** Used instead of the model's config.json. */
   config?: Record<string, unknown> | null;
-  /** Of ONNX Runtime; no effect here, and a warning says so once. */
+  /** An option of ONNX Runtime; no effect here, and a warning says so once. */
   session_options?: Record<string, unknown>;
-  /** Of ONNX Runtime; no effect here, and a warning says so once. */
+  /** An option of ONNX Runtime; no effect here, and a warning says so once. */
   use_external_data_format?: unknown;
 }
 
@@ -94,7 +94,7 @@ export interface LoadOptions extends SourceOptions {
    */
   prefer?: 'packed' | undefined;
   /**
-   * Of a model of sentence-transformers with a `Router` (or `Asym`): the route to load, by its name, or `'query'` or `'document'` as the role of its texts.
+   * The route to load of a model of sentence-transformers with a `Router` (or `Asym`), by its name, or `'query'` or `'document'` as the role of its texts.
    * Default: the one of texts without a role, as in Python's `encode`. A model has one route at a time: load it twice for both roles.
    */
   route?: string;
@@ -145,7 +145,7 @@ export interface ModelInfo extends ModelFacts {
   dtype_asked?: string;
   /** The repository that was loaded, if the one that was named holds only ONNX: see `Env.resolveOriginal`. */
   original?: string;
-  /** Of a model with a Router: the route that was loaded. */
+  /** The route that was loaded, for a model with a Router. */
   route?: string;
   /** Likewise: the routes of the two roles; none: the model has none for that role. */
   routes?: { readonly query?: string | undefined; readonly document?: string | undefined };
@@ -157,7 +157,7 @@ export interface ModelInfo extends ModelFacts {
   threads: number;
   /** The reason if there is only one thread. */
   threads_reason?: string;
-  /** Of a model without a head: why a text gives one vector for each token, if `pooled` is `false`. */
+  /** Why a text gives one vector for each token, if `pooled` is `false`; for a model without a head. */
   pooled_reason?: string;
   /** Workers that run the model; 0: it runs on the caller's thread. */
   workers: number;

@@ -10,7 +10,7 @@ import { Program, windowsOf, type Call } from './program.js';
 import { beginProbe, kProbes, prove, provePooling } from './proof.js';
 import type { DeviceFacts, GpuFacts } from './types.js';
 
-/** Of weights, that a device reads. */
+/** The data types of weights that a device reads. */
 const kTypes = ['f32', 'q8'];
 /** Bytes of a step's states. */
 const kMostRows = 64 << 20;
@@ -38,7 +38,7 @@ export interface Owner {
 interface How {
   auto: boolean;
   dtype: string;
-  /** Of timings. */
+  /** The name under which timings are kept. */
   key: string;
   /** How it is mostly pooled; empty: heads read all states. */
   modes: readonly PoolingMode[];

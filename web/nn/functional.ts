@@ -173,7 +173,7 @@ export const l1_loss = (input: TensorBase, target: TensorBase, options: { reduct
 export const kl_div = (input: TensorBase, target: TensorBase, options: { reduction?: Reduction | 'batchmean' } = {}): F32 =>
   callFunction('kl_div', { input, target }, options, ['reduction']).output;
 /**
- * Of rows that belong together (target 1), `1 - cos`; of others (-1), `max(0, cos - margin)`.
+ * For rows that belong together (target 1), `1 - cos`; of others (-1), `max(0, cos - margin)`.
  *
  * @example
  * nn.functional.cosine_embedding_loss(nn.tensor([[1, 0]]), nn.tensor([[0, 1]]), nn.tensor([1])).item(); // => 1

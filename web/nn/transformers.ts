@@ -17,7 +17,7 @@ export interface TransformerLayerOptions extends Drawn {
   nhead: number;
   /** Default 2048. */
   dim_feedforward?: number;
-  /** Of the feed-forward part. Default `'relu'`. */
+  /** The activation of the feed-forward part. Default `'relu'`. */
   activation?: ActivationName;
   /** Added to the variance in norms. Default 1e-5. */
   layer_norm_eps?: number;

@@ -25,9 +25,9 @@ export interface PackOptions extends SourceOptions {
 
 /** What `packModel` wrote. */
 export interface PackReport {
-  /** Of the packed file. */
+  /** Bytes of the packed file. */
   bytes: number;
-  /** Of the original's weight files. */
+  /** Bytes of the original's weight files. */
   original_bytes: number;
   /** The number of tensors in the file. */
   tensors: number;

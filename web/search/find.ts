@@ -35,7 +35,7 @@ interface Candidate {
   rank: number | null;
 }
 
-/** Of neighbouring rows of one unit the one with the highest score. */
+/** The row with the highest score among neighbouring ones of a unit. */
 function bestOfEach(rows: readonly number[], scores: Float32Array, unitOf: (row: number) => number): number[] {
   const out: number[] = [];
   for (const row of rows) {
@@ -72,7 +72,7 @@ export function candidates(
       words.scores,
       unitOf,
     );
-  /** Of each document that has one of these rows, the one that holds the words best. */
+  /** The row that holds the words best in each document that has one of these rows. */
   const bestByWords = (rows: readonly number[]) =>
     words && !isByChunk
       ? Array.from(new Set(rows.map((row) => owners[row]!)), (entry) => contents.bestRow(entry, words.scores))

@@ -332,7 +332,7 @@ export interface IndexChunk {
   start: number;
   /** Where it ends in the document's text, in UTF-16 units. */
   end: number;
-  /** Of unit length, as exact as `precision` keeps it. `undefined`: the index knows words alone, or the document waits for `reembedding`. */
+  /** A vector of unit length, as exact as `precision` keeps it. `undefined`: the index knows words alone, or the document waits for `reembedding`. */
   vector: Float32Array | undefined;
 }
 

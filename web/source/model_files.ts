@@ -12,7 +12,7 @@ import type { ProgressInfo } from './types.js';
 
 export type NamedBytes = [name: string, bytes: Uint8Array];
 
-/** Of sentence-transformers, beside modules.json. */
+/** Files of sentence-transformers, beside modules.json. */
 const kSentenceFiles = ['sentence_bert_config.json', 'config_sentence_transformers.json'];
 
 /** The JSON object of one of these files; undefined if the file is absent. */

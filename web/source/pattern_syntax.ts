@@ -22,7 +22,7 @@ const isSpace = (character: string) => /^[\s\x1c-\x1f\x85]$/.test(character) && 
 const kClasses: Record<string, (character: string) => boolean> = { d: isDigit, w: isWord, s: isSpace };
 const kControls: Record<string, string> = { n: '\n', t: '\t', r: '\r', f: '\f', v: '\v', a: '\x07' };
 
-/** Of `\d` and the like; undefined for other letters. */
+/** The class of `\d` and the like; undefined for other letters. */
 function classOf(letter: string): ((character: string) => boolean) | undefined {
   const has = Object.hasOwn(kClasses, letter.toLowerCase()) ? kClasses[letter.toLowerCase()] : undefined;
   return has && letter !== letter.toLowerCase() ? (character) => !has(character) : has;

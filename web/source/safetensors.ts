@@ -151,7 +151,7 @@ const kToFloats: Record<string, (bytes: Uint8Array) => Float32Array> = {
     for (let i = 0; i < bits.length; ++i) out[i] = table[bits[i] as number] as number;
     return out;
   },
-  // Of static embeddings; other integers are not weights.
+  // Static embeddings have them; other integers are not weights.
   I8: (bytes) => new Float32Array(new Int8Array(copyOf(bytes))),
   I32: (bytes) => new Float32Array(new Int32Array(copyOf(bytes))),
   I64: (bytes) => Float32Array.from(new BigInt64Array(copyOf(bytes)), Number),

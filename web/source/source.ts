@@ -32,7 +32,7 @@ export interface ModelSource {
   /** The repository that the caller named, which holds only ONNX: this is its original. */
   readonly replaces?: string;
   readonly copies?: Copies | undefined;
-  /** Of a model with a Router: the route that this is, and those of the two roles. */
+  /** The route that this is, and those of the two roles, for a model with a Router. */
   readonly routes?: Routes | undefined;
   /** undefined: no such file. file: a path inside the model, such as '1_Pooling/config.json'. */
   open(file: string, signal: AbortSignal): Promise<OpenFile | undefined>;

@@ -57,7 +57,7 @@ export function specialTokens({ special, name: of_class }: TokenizerConfig, know
   if (of_class || Object.values(special).some((token) => token !== undefined)) return special;
   const found: NamedTokens = {};
   for (const name of kSpecialTokens) found[name] = kUsual[name].find(known);
-  // Of those that have both, RoBERTa has a mask.
+  // RoBERTa has a mask, unlike others that have both.
   if (found.mask_token === '<mask>') [found.cls_token, found.sep_token] = [found.bos_token, found.eos_token];
   return found;
 }

@@ -231,7 +231,7 @@ export function labelNames({ labels }: Examples): string[] {
   return names.sort((a, b) => (areNumbers ? Number(a) - Number(b) : a < b ? -1 : 1));
 }
 
-/** Of each row, the numbers of its labels. hint: what the error adds for a label that is not among the names. */
+/** The numbers of each row's labels. hint: what the error adds for a label that is not among the names. */
 export function labelIdsOf(where: string, { labels }: Examples, names: readonly string[], hint = ''): number[][] {
   const ids = new Map(names.map((name, i) => [name, i]));
   return labels.map((own, row) =>

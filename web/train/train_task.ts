@@ -45,7 +45,7 @@ export interface Requests {
   update: [undefined, SeamStep];
   /** What was accumulated is dropped. */
   drop: [undefined, object];
-  /** Of a language model, without learning: the sum of the losses of tokens. */
+  /** The sum of the losses of tokens of a language model, without learning. */
   evaluate: [Rows, SeamEvaluation];
   state: [undefined, SeamState];
   set_state: [{ state: Float32Array; step: number }, object];

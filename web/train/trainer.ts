@@ -73,7 +73,7 @@ function textsOf(examples: Examples, { isHead, names }: Pick<Run, 'isHead' | 'na
 /** What a fit has settled. */
 interface Run {
   examples: Examples;
-  /** Of labels; of a head all that it has. */
+  /** The names of labels; with a head, of all that it has. */
   names: string[];
   batch: number;
   steps: number;
@@ -105,7 +105,7 @@ export class Trainer {
   private excluded: string[] = [];
   /** Weights that are trained, and all; known when training begins. */
   private weights: { trainable: number; all: number } | undefined;
-  /** Of the model's weights when training began, and the request that began it. */
+  /** The hash of the model's weights when training began, and the request that began it. */
   private begun: { fingerprint: string; options: Record<string, unknown> } | undefined;
   private madeOf: MadeOf | undefined;
   private fitted: TextClassifier | undefined;

@@ -95,14 +95,14 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
    * only their texts, and any other members. It runs where it was written, with a worker too, and a validation set is judged by it.
    */
   loss?: SentenceLoss | HeadLoss | OwnLoss;
-  /** Of cosines in MultipleNegativesRankingLoss and CoSENTLoss. Default 20. */
+  /** What cosines are multiplied by in MultipleNegativesRankingLoss and CoSENTLoss. Default 20. */
   scale?: number;
   /** Default 0.5 for ContrastiveLoss, 5 for TripletLoss and BatchAllTripletLoss. */
   margin?: number;
-  /** Of SupConLoss. Default 0.1. */
+  /** The temperature of SupConLoss. Default 0.1. */
   temperature?: number;
   /**
-   * Of CrossEntropyLoss: the share of a label that is spread evenly over all labels, from 0 to 1 (arXiv 1512.00567), as in transformers. Validation
+   * The share of a label that CrossEntropyLoss spreads evenly over all labels, from 0 to 1 (arXiv 1512.00567), as in transformers. Validation
    * judges without it. Default 0.
    */
   label_smoothing_factor?: number;
@@ -144,7 +144,7 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
    * small model; each word that occurs in the rows takes memory in training, and all of a language model's head does. Default `false`.
    */
   freeze_embeddings?: boolean;
-  /** Of the order of rows and of LoRA's first values. Default 0. */
+  /** The seed of the order of rows and of LoRA's first values. Default 0. */
   seed?: number;
 }
 
@@ -245,19 +245,19 @@ export interface TrainingReport {
 /** The measures of a validation set, from 0 to 1; spearman from -1. */
 export interface Evaluation {
   /**
-   * Of labelled texts: the share that is right, without a head by the nearest of the labels' mean vectors over the training rows. Of anchors: the share whose own
+   * The share of labelled texts that is right, without a head by the nearest of the labels' mean vectors over the training rows. Of anchors: the share whose own
    * positive is the nearest of all.
    */
   accuracy?: number;
-  /** Of labelled texts. */
+  /** Macro F1 of labelled texts. */
   macro_f1?: number;
-  /** Of several labels: over all labels of all texts. Of tagged words: over entities, which must be right as a whole. */
+  /** F1 of several labels, over all labels of all texts; of tagged words, over entities, which must be right as a whole. */
   f1?: number;
-  /** Of a language model: the mean loss of a token, and e to its power. Of a loss of one's own: its mean. */
+  /** The mean loss of a language model's token, and e to its power; the mean of a loss of one's own. */
   loss?: number;
   /** e to the power of `loss`. */
   perplexity?: number;
-  /** Of numbers: the mean squared error. */
+  /** The mean squared error of numbers. */
   mse?: number;
   /** The rank correlation of scores: of pairs' cosines, or of a head's numbers. */
   spearman?: number;

@@ -48,19 +48,19 @@ export interface BertvizData {
 
 /** The tokens of one row of an encoder-decoder. */
 export interface BertvizTokens {
-  /** Of the source: what the encoder read. */
+  /** The source's tokens, which the encoder read. */
   encoder_tokens?: readonly string[];
-  /** Of the target: what the decoder read. */
+  /** The target's tokens, which the decoder read. */
   decoder_tokens?: readonly string[];
 }
 
 /** The attentions in an encoder-decoder's output (`Seq2SeqOutput`). */
 export interface Seq2SeqAttentions {
-  /** Of each layer: `[batch, heads, source, source]`. */
+  /** One of each layer: `[batch, heads, source, source]`. */
   encoder_attentions?: Tensor<'float32'>[];
-  /** Of each layer: `[batch, heads, target, target]`. */
+  /** One of each layer: `[batch, heads, target, target]`. */
   decoder_attentions?: Tensor<'float32'>[];
-  /** Of each layer: `[batch, heads, target, source]`. */
+  /** One of each layer: `[batch, heads, target, source]`. */
   cross_attentions?: Tensor<'float32'>[];
 }
 

@@ -60,7 +60,7 @@ export function attend(x: TensorBase, kind: Kind): [output: TensorBase<'float32'
 }
 
 export interface Moved {
-  /** Of the words as they were written; and of those in the other order, [seq, seq] each. */
+  /** Weights of the words as they were written, and of those in the other order, [seq, seq] each. */
   before: TensorBase<'float32'>;
   after: TensorBase<'float32'>;
   /** Largest |f(P x) - P f(x)|: how much the words' vectors change when only their order does. */

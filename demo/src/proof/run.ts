@@ -19,7 +19,7 @@ export interface Row {
   /** How the library was asked, if there was a choice. */
   way?: string | undefined;
   firstVectorMs?: number;
-  /** Of the vectors of 1,000 sentences. */
+  /** A hash of the vectors of 1,000 sentences. */
   hash?: string;
   /** The published hash; only the bundled model has one. */
   published?: string | undefined;

@@ -18,7 +18,7 @@ function layOut(chunks: Chunks, signal: AbortSignal): Promise<Layout> {
   }).finally(() => worker.terminate());
 }
 
-/** Of each cluster's candidates the nearest to its middle. */
+/** The nearest to its middle among each cluster's candidates. */
 async function namesOf(
   embed: FeatureExtractionPipeline,
   { candidates, centroids }: Layout,

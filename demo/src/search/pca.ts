@@ -5,7 +5,7 @@ export interface Plane {
   mean: Float64Array;
   /** Two directions of unit length at a right angle, [dim] each. */
   axes: [Float64Array, Float64Array];
-  /** Of all variance, the part that each direction has. */
+  /** The part of all variance that each direction has. */
   shares: [number, number];
 }
 

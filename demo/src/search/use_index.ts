@@ -12,7 +12,7 @@ export interface BuildProgress {
   stage: 'embed' | 'arrange';
   /** Chunks with vectors. */
   chunks: number;
-  /** Of the texts, 0 to 1; undefined: nothing is known yet. */
+  /** The share of the texts that is done, 0 to 1; undefined: nothing is known yet. */
   share?: number;
   secondsLeft?: number;
 }

@@ -14,7 +14,7 @@ export interface ClassifierState {
   classifier?: TextClassifier;
   /** What it was fitted to; none where it came from files. */
   examples?: readonly Example[];
-  /** Of the last fitting. */
+  /** Milliseconds of the last fitting. */
   ms?: number;
   /** What is missing before anything can be learned. */
   missing?: string;

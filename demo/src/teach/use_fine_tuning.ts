@@ -34,7 +34,7 @@ interface Example {
   label: string;
 }
 
-/** Of each class with three examples or more, the last third is held back. */
+/** The last third of each class with three examples or more is held back. */
 export function split(classes: readonly Taught[]): { rows: Example[]; held: Example[] } {
   const [rows, held]: [Example[], Example[]] = [[], []];
   for (const taught of classes) {

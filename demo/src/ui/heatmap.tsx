@@ -8,9 +8,9 @@ interface HeatmapProps {
   columns: number;
   /** [rows * columns] */
   values: ArrayLike<number>;
-  /** Of rows and columns; default: their numbers. */
+  /** Names of rows and columns; default: their numbers. */
   names?: readonly string[];
-  /** Of columns, where they have other names than rows. */
+  /** Names of columns, where they have others than rows. */
   columnNames?: readonly string[];
   rowName?: string;
   columnName?: string;

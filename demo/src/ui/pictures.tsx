@@ -3,7 +3,7 @@ import { svgOf } from './drawn.js';
 import { savePng, saveSvg } from './picture.js';
 
 interface PicturesProps {
-  /** Of the file, without its ending. */
+  /** The file's name, without its ending. */
   name: string;
   /** Stands above the picture. */
   title?: string;

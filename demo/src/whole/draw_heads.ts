@@ -5,7 +5,7 @@ import { drawVector } from './draw_vector.js';
 import { kHeadParts, type Rect } from './layout.js';
 import { part } from './parts.js';
 
-/** Of a weight that gets a line: in a column of its own, on top of others, and while the picture moves. */
+/** The least weight that gets a line: in a column of its own, on top of others, and while the picture moves. */
 const kLeast = { apart: 0.04, together: 0.1, moving: 0.25 } as const;
 const kTogether = 14; // px of a head's width: below, all lie on top of each other
 export const kApart = 44; // above, each has its own column

@@ -19,11 +19,11 @@ export interface Layout {
 
 const kHead = 40; // px: titles of columns and of what is in them
 const kFoot = 6;
-/** Of the width of a layer: where its columns begin and end. */
+/** Where a layer's columns begin and end, as shares of its width. */
 const kParts = { heads: [0.03, 0.53], mixes: [0.56, 0.65], ffn: [0.69, 0.81], outs: [0.85, 0.97] } as const;
 /** The same without the numbers between attention and output. */
 const kFewParts = { heads: [0.03, 0.78], mixes: [0, 0], ffn: [0, 0], outs: [0.83, 0.97] } as const;
-/** Of the width of a head. The tokens that are looked at are on the left, those that look on the right. */
+/** Shares of a head's width. The tokens that are looked at are on the left, those that look on the right. */
 export const kHeadParts = { key: [0.02, 0.11], value: [0.12, 0.21], lines: [0.24, 0.74], query: [0.77, 0.87], context: [0.89, 0.99] } as const; // prettier-ignore
 const kPad = 0.1; // of a row, above and below a vector
 

@@ -1,5 +1,5 @@
 // BPE, and WordPiece, whose trainer is the same: the most frequent pair of neighbours becomes a token, again and again.
-// Of equally frequent pairs, the one with smaller ids wins. Ids go to special tokens, then to the alphabet in the order of
+// Among equally frequent pairs, the one with smaller ids wins. Ids go to special tokens, then to the alphabet in the order of
 // code points, then (with a prefix or suffix) to the forms of characters in order of appearance, then to merges.
 #include <algorithm>
 #include <utility>

@@ -193,7 +193,7 @@ TEST(Json, NumbersReadAsTheNearestDouble) {
   for (int i = 0; i < 20000; ++i) {
     const double value = std::bit_cast<double>(random());
     if (std::isfinite(value)) texts.push_back((std::ostringstream() << std::setprecision(1 + i % 20) << value).str());
-    // Of the size of scores, with 1 to 25 digits; and halfway between two doubles, or just beside it.
+    // Numbers of the size of scores, with 1 to 25 digits; and halfway between two doubles, or just beside it.
     const double score = -20 * std::ldexp(static_cast<double>(random() >> 11), -53);
     texts.push_back((std::ostringstream() << std::fixed << std::setprecision(1 + i % 25) << score).str());
     const double whole = std::ldexp(static_cast<double>(random() >> 11), i % 12);

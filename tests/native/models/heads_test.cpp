@@ -77,7 +77,7 @@ Head untied_head(JsonRef json, bool says_so, const Kernels& kernels) {
       .value();
 }
 
-// Of a head over the vocabulary with the case's weights.
+// The logits of a head over the vocabulary with the case's weights.
 void expect_logits(JsonRef json, const Head& head, const Kernels& kernels) {
   const std::vector<float> rows = to_floats(json["rows"]), expected = to_floats(json["logits"]);
   test::Words words = test::make_words(json["words"], WeightType::kF32);

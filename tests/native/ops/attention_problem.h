@@ -138,7 +138,7 @@ struct Problem {
     if (c.head_mask) terms.head_mask = head_mask.data();
     if (c.dropout > 0) terms.dropout = &dropout;
   }
-  // Of the probability of a key.
+  // The factor of a key's probability.
   double factor(std::int64_t sequence, std::int64_t head, std::int64_t query, std::int64_t key) const {
     if (c.dropout == 0) return 1;
     const std::int64_t row = (seq_start[sequence] + query) * shape.heads + head;

@@ -174,7 +174,7 @@ TEST(Generate, StepsPiecesAndOtherSequencesChangeNoBit) {
   }
 }
 
-// Of the logits, with the bounds of Architectures.QuantisedWeightsStayNearF32.
+// Compares logits, with the bounds of Architectures.QuantisedWeightsStayNearF32.
 TEST(CausalForward, QuantisedWeightsStayNearF32) {
   for (const std::string& folder : {kFolder, kVariants}) {
     for (const std::string& name : test::case_names(folder)) {

@@ -37,7 +37,7 @@ NamedFile& file_named(std::vector<NamedFile>& files, const std::string& name) {
   return *std::find_if(files.begin(), files.end(), [&](const NamedFile& file) { return file.name == name; });
 }
 
-// Of repeated members the last counts, so those of more replace the file's.
+// The last of repeated members counts, so those of more replace the file's.
 void change(std::vector<NamedFile>& files, const std::string& name, const std::string& more) {
   std::string& bytes = file_named(files, name).bytes;
   bytes.erase(bytes.rfind('}'));

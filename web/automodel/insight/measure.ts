@@ -124,7 +124,7 @@ function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
 
 /** A metric whose derivative is known. */
 export interface NamedMetric extends MetricFunction {
-  /** Of the first row, whose token is a column. */
+  /** The outputs' gradient for the first row; its token is a column. */
   gradient?(output: ModelOutput, text: OneText): OutputGradient;
 }
 

@@ -162,7 +162,7 @@ interface Training {
   data: Data;
   host: NnHost;
   breathe: Breathe;
-  /** Of cross-validation; 0 folds: none. */
+  /** The fold of each row in cross-validation; 0 folds: none. */
   foldOf: Int32Array;
   folds: number;
   ticker: (stage: 'validate' | 'train', part?: number, parts?: number) => Tick;
