@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "models/heads_backward.h"
 #include "native/support/goldens.h"
 #include "native/support/models.h"
 #include "native/support/transformers.h"
@@ -20,14 +21,7 @@ namespace {
 using test::golden;
 
 std::unique_ptr<Model> load(const std::string& folder, HeadKind head = HeadKind::kNone) {
-  std::vector<NamedFile> files = test::small_files(golden(folder));
-  const bool has = std::any_of(files.begin(), files.end(), [](const NamedFile& file) { return file.name == "tokenizer.json"; });
-  if (!has) {
-    std::erase_if(files, [](const NamedFile& file) { return file.name == "tokenizer_config.json"; });
-    files.push_back({"tokenizer.json", test::read_file(golden("bert-tiny/model/tokenizer.json"))});
-    files.push_back({"tokenizer_config.json", R"({"tokenizer_class": "PreTrainedTokenizerFast"})"});
-  }
-  return std::move(test::load_model(files, golden(folder), {.head = head})).value();
+  return test::load_with_words(golden(folder), {.head = head});
 }
 
 // A sum of outputs with these factors, which is linear in them.
@@ -57,12 +51,15 @@ void compare(Model& model, const Sum& sum, bool per_token) {
   ForwardRequest request{.output_hidden_states = true};
   const auto before = forward(model, batch, request);
   ASSERT_TRUE(before.ok()) << before.error().message;
-  const std::vector<float>& at = before.value().hidden_states.front();
+  const std::vector<float>& own = before.value().hidden_states.front();
   const OutputGradient given{.hidden = sum.hidden, .logits = sum.logits, .token = sum.token};
-  const auto found = input_gradient(model, batch, {}, given);
+  EXPECT_EQ(input_gradient(model, batch, {}, given).value(), input_gradient(model, batch, own, given).value()) << "its own, given";
+  // Elsewhere than at its own, so that those that are given count.
+  std::vector<float> at = own;
+  for (std::size_t k = 0; k < at.size(); ++k) at[k] *= k % 3 == 0 ? 1.25f : 1.0f;
+  const auto found = input_gradient(model, batch, at, given);
   ASSERT_TRUE(found.ok()) << found.error().message;
   ASSERT_EQ(found.value().size(), at.size());
-  EXPECT_EQ(input_gradient(model, batch, at, given).value(), found.value()) << "the same embeddings, given";
   const std::vector<float> way = factors(at.size(), 3);
   double expected = 0, length = 0, size = 0;
   for (std::size_t k = 0; k < way.size(); ++k) {
@@ -106,6 +103,20 @@ TEST(InputGradient, GoesThroughTheHeadOfALanguageModel) {
     const auto model = load(folder, HeadKind::kCausalLm);
     const auto vocab = static_cast<std::size_t>(model->generator().config().vocab_size);
     for (const std::int64_t token : {0, 3, 5}) compare(*model, {.logits = factors(vocab, 2), .token = token}, true);
+  }
+}
+
+TEST(InputGradient, GoesThroughTheHeadOfTextsWhateverItReads) {
+  for (const HeadInput input : {HeadInput::kFirst, HeadInput::kMean, HeadInput::kEach, HeadInput::kLast}) {
+    SCOPED_TRACE(static_cast<int>(input));
+    const auto model = load("bert-tiny/model");
+    const std::int64_t hidden = model->transformer().config().hidden_size;
+    const HeadLayers layers{.dense = "dense", .activation = Activation::kTanh, .output = "output", .input = input};
+    auto head = Head::with_layers(layers, {.hidden = hidden, .width = hidden, .labels = 3}, model->kernels());
+    ASSERT_TRUE(head.ok());
+    init_head(head.value(), 7);
+    model->set_head(std::move(head).value(), HeadKind::kSequence);
+    compare(*model, {.logits = {1.0f, -0.5f, 2.0f}}, false);
   }
 }
 

@@ -33,17 +33,7 @@ const char* const kFolders[] = {"bert-tiny/model",          "architectures/alber
                                 "decoders/llama",           "decoders/qwen3",           "decoders/gemma",
                                 "decoders/gemma2",          "decoders/gemma3",          "hub_layouts/nomic-moe"};
 
-// Some have no tokenizer, and few words: texts of signs fit all.
-std::unique_ptr<Model> load(const std::string& folder) {
-  std::vector<NamedFile> files = test::small_files(golden(folder));
-  const bool has = std::any_of(files.begin(), files.end(), [](const NamedFile& file) { return file.name == "tokenizer.json"; });
-  if (!has) {
-    std::erase_if(files, [](const NamedFile& file) { return file.name == "tokenizer_config.json"; });
-    files.push_back({"tokenizer.json", test::read_file(golden("bert-tiny/model/tokenizer.json"))});
-    files.push_back({"tokenizer_config.json", R"({"tokenizer_class": "PreTrainedTokenizerFast"})"});
-  }
-  return std::move(test::load_model(files, golden(folder))).value();
-}
+std::unique_ptr<Model> load(const std::string& folder) { return test::load_with_words(golden(folder)); }
 
 struct FileTensor {
   Shape shape;
