@@ -125,6 +125,11 @@ describe('wattn doctor', () => {
     expect(all).toMatchObject({ text: kText, explained: { task: 'feature-extraction' }, checks: [{ ok: true }, { ok: true }] });
     const [decoder] = linesOf(await wattn(['doctor', '--model', join(goldens, 'decoders/llama'), '--json', 'a']));
     expect(decoder).toMatchObject({ explained: { task: 'text-generation' }, checks: [{ ok: true }] });
+    const [held] = linesOf(await wattn(['doctor', '--model', tiny, '--json', '--dtype', 'q8', '--threads', '1', kText]));
+    expect(held).toMatchObject({
+      info: { dtype: 'q8', threads: 1 },
+      notes: expect.arrayContaining([expect.stringMatching(/^Weights are held in q8/)]),
+    });
     const bad = await wattn(['doctor', '--model', tiny, '--task', 'nope']);
     expect([bad.code, bad.error]).toEqual([2, expect.stringMatching(/--task: expected one of feature-extraction, /)]);
     expect((await wattn(['doctor', 'one', 'two'])).error).toMatch(/expected one text, found 'two', too/);

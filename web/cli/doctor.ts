@@ -1,7 +1,7 @@
 // `wattn doctor`: what this machine offers, how a model was loaded, what it makes of a text, and what of that may surprise.
 import { availableParallelism } from 'node:os';
 import { readFileSync } from 'node:fs';
-import { computeOptions, flag, modelOf, text, type Values } from './args.js';
+import { computeOptions, flag, given, loadOptions, modelOf, text, type Values } from './args.js';
 import { write } from './lines.js';
 import {
   cache,
@@ -39,7 +39,7 @@ async function taskOf(values: Values, model: string | undefined): Promise<keyof 
   if (asked !== undefined && !kTasks.includes(asked))
     throw new InputError(`--task: expected one of ${kTasks.join(', ')}, found '${asked}'`);
   if (asked !== undefined) return asked as keyof Pipelines;
-  const heads = model === undefined ? [] : (await describeModel(model, computeOptions(values))).heads;
+  const heads = model === undefined ? [] : (await describeModel(model, loadOptions(values))).heads;
   return kTaskOfHead.find(([head]) => (heads as string[]).includes(head))?.[1] ?? 'feature-extraction';
 }
 
@@ -100,7 +100,9 @@ export async function doctor(values: Values, positionals: string[]): Promise<voi
   const answered = performance.now() - first;
   const memory = pipe.memory();
   await pipe.dispose();
-  const kept = new Set((await cache.list().catch(() => [])).map((file) => file.model)).size;
+  const kept = new Set(
+    (await cache.list(undefined, given({ cache_dir: text(values, 'cache-dir') })).catch(() => [])).map((file) => file.model),
+  ).size;
   const host = { node: process.version, platform: `${process.platform} ${process.arch}`, processors: availableParallelism() };
   const ms = { load: Math.round(loaded), first_answers: Math.round(answered) };
   if (flag(values, 'json')) {
