@@ -109,7 +109,7 @@ Three beginnings and the seeds 1 and 2, all fixed before the model was trained (
 - **Modern words, other languages, code.** Any text can be encoded, as single bytes where no piece fits, but nothing of the kind was read.
 - **Long texts.** {c['max_position_embeddings']} pieces are all that it can hold.
 
-It has the views of its books, most of them a century old and more: of women, of servants, of other countries. Paragraphs with slurs for peoples were left out of training, nothing else was.
+It has the views of its books, most of them a century old and more: of women, of servants, of other countries. Paragraphs with a few words for peoples, slurs or used as such, were left out of training; nothing else was.
 
 ## How it was made
 

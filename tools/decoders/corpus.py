@@ -1,7 +1,7 @@
 """Reads the books that wattn-story learns from, and those that it is judged by.
 
 All are in the public domain. What is of Project Gutenberg alone (its header, licence and notes) is left out, and so are tables of contents, headings, notes in brackets, and
-paragraphs with words for peoples that are slurs today. A chapter is one text: its paragraphs, each a line.
+paragraphs with words for peoples that are slurs, or are used as such in these books. A chapter is one text: its paragraphs, each a line.
 """
 
 import re
