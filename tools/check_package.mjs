@@ -12,11 +12,11 @@ import { root, run } from './lib/shell.mjs';
 const packing = pack();
 const { packed } = packing;
 /**
- * Bytes of the tarball, which shows what is in it by mistake: 3.7 MB are the model, 2.2 MB WebAssembly, 1.1 MB wattn/inline, 1.2 MB wattn/inline-train, and 2.9 MB
+ * Bytes of the tarball, which shows what is in it by mistake: 3.7 MB are the model, 2.3 MB WebAssembly, 1.1 MB wattn/inline, 1.3 MB wattn/inline-train, and 3 MB
  * the code for Node (modules, CommonJS, and the two inline entries) with its chunks. The last grows with every feature, in each of its forms; the words of
  * 25 languages are there four times.
  */
-const kMostPacked = 12_600_000;
+const kMostPacked = 13_000_000;
 
 /** How programs and libraries for Linux, macOS and Windows begin. */
 const kNative = ['\x7fELF', '\xcf\xfa\xed\xfe', '\xca\xfe\xba\xbe', 'MZ\x90\x00'];
