@@ -230,6 +230,40 @@ describe.each([1, 2])('prefixes in %s workers', (count) => {
   });
 });
 
+describe('chats in several workers', () => {
+  it('go to the worker that has read their beginning', async () => {
+    const there = await load({ worker: 3 });
+    const begun = await Promise.all([1, 2, 3].map((chat) => there(letters(40, chat), kShort))); // every worker has one
+    expect(begun.map(([one]) => one.cached_tokens)).toEqual([0, 0, 0]);
+    for (const length of [60, 80]) {
+      for (const chat of [3, 1, 2]) {
+        const [one] = await there(letters(length, chat), kShort);
+        expect(one.cached_tokens).toBeGreaterThanOrEqual(length - 20);
+      }
+    }
+    await there.dispose();
+  });
+
+  it('go to another worker while theirs is busy', async () => {
+    const there = await load({ worker: 2 });
+    const prompt = letters(60);
+    await there(prompt, kShort);
+    const both = await Promise.all([there(prompt, kShort), there(prompt, kShort)]);
+    expect(both.map(([one]) => one.cached_tokens! > 0)).toEqual([true, false]);
+    await there.dispose();
+  });
+
+  it('as ids too', async () => {
+    const model = await AutoModelForCausalLM.from_pretrained(files(), { threads: 1, worker: 3 });
+    const ids = (chat: number, length: number) => [Array.from({ length }, (_, i) => 3 + ((i * i + chat * 5) % 40))];
+    const options = { max_new_tokens: 2, eos_token_id: [] as never, past_key_values: null };
+    await Promise.all([1, 2, 3].map((chat) => model.generate({ input_ids: ids(chat, 40), ...options })));
+    for (const chat of [2, 3, 1]) await model.generate({ input_ids: ids(chat, 60), ...options });
+    expect(model.info().prefixes!.reused).toBeGreaterThanOrEqual(3 * 39); // the sum of each worker's last call
+    await model.dispose();
+  });
+});
+
 describe.each([false, true])('past_key_values (worker: %s)', (worker) => {
   it('hold what a call read until dispose()', async () => {
     const [first] = await generateBytes();

@@ -12,6 +12,7 @@ import { platform } from '../source/platform.js';
 import type { SeamEmbedOptions } from '../host/seam.js';
 import { abortable, abortError, onAbort, throwIfAborted } from '../core/signal.js';
 import { concat } from '../core/texts.js';
+import { PromptsRead } from './prompts_read.js';
 import { sizeOf, type OnPiece, type Piece } from './task.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { LoadOptions, MemoryInfo, ModelInfo, PrefixInfo } from './types.js';
@@ -54,7 +55,8 @@ class Member {
   private readonly jobs = new Map<number, Job>();
   private broken: WattnError | undefined;
   private last = 0;
-  /** What its engine's info says of them. */
+  private readonly read = new PromptsRead();
+  /** What its engine keeps of prompts; undefined: it has generated nothing. */
   prefixes: PrefixInfo | undefined;
 
   /** onIdle: called after each job. */
@@ -68,6 +70,7 @@ class Member {
       if (!job) return;
       if (message.progress) return this.report(job, message.progress);
       this.prefixes = message.prefixes;
+      if (this.prefixes && job.request.type === 'task') this.read.add(job.request.items);
       this.jobs.delete(message.id);
       if (this.jobs.size === 0) this.worker.keepAlive(false);
       if (message.failure) job.settle.reject(toError(message.failure));
@@ -89,6 +92,11 @@ class Member {
 
   get failure(): WattnError | undefined {
     return this.broken;
+  }
+
+  /** How much of a job's prompts it has read before. */
+  familiarity({ request }: Job): number {
+    return request.type === 'task' ? this.read.shared(request.items) : 0;
   }
 
   run(job: Job): void {
@@ -357,11 +365,19 @@ export class RemoteEngine implements AnyEngine {
   private dispatch(): void {
     const broken = this.members.every((member) => member.failure) ? this.members[0]?.failure : undefined;
     if (broken) return this.end(broken);
-    for (const member of this.members) {
-      for (const list of [this.urgent, this.queue]) {
-        if (list.length > 0 && member.isFree(list === this.urgent)) member.run(list.shift() as Job);
+    for (const list of [this.urgent, this.queue]) {
+      for (let member; list.length > 0 && (member = this.freeMember(list[0] as Job, list === this.urgent));) {
+        member.run(list.shift() as Job);
       }
     }
+  }
+
+  /** Of the workers that can take a job, the one that has read most of its prompts' beginnings; else the first. */
+  private freeMember(job: Job, urgent: boolean): Member | undefined {
+    const free = this.members.filter((member) => member.isFree(urgent));
+    if (free.length < 2) return free[0];
+    const read = free.map((member) => member.familiarity(job));
+    return free[read.indexOf(Math.max(...read))];
   }
 
   private end(error: WattnError): void {
