@@ -24,7 +24,7 @@ const kBudgets = {
   'wattn-tokenizer.wasm': 195_000,
   'wattn-nn.wasm': 165_000,
   'wattn-search.wasm': 15_000,
-  'wattn-constraints.wasm': 66_000,
+  'wattn-constraints.wasm': 60_000,
   'react_entry.js': 1_000, // with wattn's index beside it
   'static_search_entry.js': 10_000,
   'search_element_entry.js': 7_000, // with `src` also what static_search_entry.js has
