@@ -12,3 +12,13 @@ export function floatToHalf(value: number): number {
   if (steps - rounded > 0.5 || (steps - rounded === 0.5 && rounded % 2 === 1)) ++rounded;
   return sign | (rounded + (exponent + 14) * 1024);
 }
+
+/** The number that a half-precision number has, given as its bits. */
+export function halfToFloat(half: number): number {
+  const sign = half & 0x8000 ? -1 : 1;
+  const exponent = (half >> 10) & 31;
+  const fraction = half & 1023;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}

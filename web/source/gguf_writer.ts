@@ -1,6 +1,6 @@
 // Writes GGUF: the header (https://github.com/ggml-org/ggml, docs/gguf.md), and the blocks of quantized rows (ggml-quants.c).
 import { describe, ModelFormatError, UnsupportedError } from '../core/errors.js';
-import { floatToHalf } from '../core/half.js';
+import { floatToHalf, halfToFloat } from '../core/half.js';
 
 const kAlignment = 32;
 /** Values of a block. Rows of quantized tensors are whole blocks. */
@@ -155,19 +155,45 @@ function toQ8(values: Float32Array): Uint8Array {
   return new Uint8Array(out.buffer);
 }
 
-/** Blocks of 32: an f16 scale and four bits less 8, the low nibbles first (ggml's quantize_row_q4_0_ref). */
+const { abs, fround, max, min, round } = Math;
+
+/** Scales that are tried for a block of q4, as parts of the one that puts its largest number at the end of the range. */
+const kTriedScales = Array.from({ length: 19 }, (_, i) => 8 / (8 + 0.1 * (i - 9)));
+
+/**
+ * The scale of 32 numbers that begin there, of which each becomes a whole number from -8 to 7 times the scale: with the least sum of squared
+ * differences among those tried, each fitted to the whole numbers that it gives (least squares, sum(x q) / sum(q q)). As ggml, it puts the number that is
+ * largest without its sign at -8.
+ */
+function q4Scale(values: Float32Array, begin: number): number {
+  let extreme = 0;
+  for (let i = begin; i < begin + 32; ++i) if (abs(values[i] as number) > abs(extreme)) extreme = values[i] as number;
+  let [best, most] = [0, 0];
+  for (const part of kTriedScales) {
+    const inverse = -8 / (extreme * part);
+    let [along, squares] = [0, 0];
+    for (let i = begin; i < begin + 32; ++i) {
+      const value = values[i] as number;
+      const code = max(-8, min(7, round(value * inverse)));
+      along += value * code;
+      squares += code * code;
+    }
+    // What is left of sum(x x) after the fit is less by this.
+    const explained = (along * along) / squares;
+    if (explained > most) [best, most] = [along / squares, explained];
+  }
+  return best;
+}
+
+/** Blocks of 32: an f16 scale and four bits less 8, the low nibbles first (ggml's block_q4_0). */
 function toQ4(values: Float32Array): Uint8Array {
   const out = new DataView(new ArrayBuffer((values.length / 32) * 18));
   for (let from = 0, to = 0; from < values.length; from += 32, to += 18) {
-    let extreme = 0;
-    for (let i = from; i < from + 32; ++i) {
-      const value = values[i] as number;
-      if (Math.abs(value) > Math.abs(extreme)) extreme = value;
-    }
-    const scale = Math.fround(extreme / -8);
-    const inverse = scale === 0 ? 0 : Math.fround(1 / scale);
-    out.setUint16(to, floatToHalf(scale), true);
-    const nibble = (value: number) => Math.min(15, Math.floor(Math.fround(Math.fround(value * inverse) + 8.5)));
+    const half = floatToHalf(q4Scale(values, from));
+    const scale = halfToFloat(half);
+    const inverse = scale === 0 ? 0 : 1 / scale;
+    out.setUint16(to, half, true);
+    const nibble = (value: number) => max(0, min(15, round(value * inverse) + 8));
     for (let i = 0; i < 16; ++i) {
       out.setUint8(to + 2 + i, nibble(values[from + i] as number) | (nibble(values[from + i + 16] as number) << 4));
     }
@@ -175,7 +201,6 @@ function toQ4(values: Float32Array): Uint8Array {
   return new Uint8Array(out.buffer);
 }
 
-const { abs, fround, max } = Math;
 const kSteps = 12582912; // 1.5 * 2^23
 /** To a whole number, ties to even, as the kernels round. */
 const rounded = (x: number) => fround(fround(x) + kSteps) - kSteps;

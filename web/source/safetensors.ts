@@ -1,4 +1,5 @@
 // safetensors files, read and written: https://github.com/huggingface/safetensors (README, "Format").
+import { halfToFloat } from '../core/half.js';
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { parseJson } from '../core/json.js';
 import { readOptions } from '../core/options.js';
@@ -128,14 +129,6 @@ export function readSafetensors(whole: Uint8Array, file: string): StoredTensor[]
   }));
 }
 
-function halfToFloat(half: number): number {
-  const sign = half & 0x8000 ? -1 : 1;
-  const exponent = (half >> 10) & 31;
-  const fraction = half & 1023;
-  if (exponent === 0) return sign * fraction * 2 ** -24;
-  if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
-}
 let halves: Float32Array | undefined; // of all 65536 bit patterns
 
 // Engines are little-endian, as the format is. A copy is aligned.
