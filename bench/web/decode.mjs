@@ -23,7 +23,7 @@ for (const dist of [new URL('../../dist/', import.meta.url), ...(BEFORE ? [pathT
   for (const dtype of dtypes.split(',')) {
     const build = contenders.length < dtypes.split(',').length ? 'this' : 'before';
     // The prompt is read anew each time; a build of before prefixes were kept does not know the option.
-    const anew = build === 'this' ? { prefix_cache_bytes: 0 } : {};
+    const anew = build === 'this' ? { prefix_cache_bytes: 0, context_length: context + 64 } : {};
     const generate = await pipeline('text-generation', folder, { dtype, precision, threads: Number(threads), ...anew });
     contenders.push({
       dtype,
