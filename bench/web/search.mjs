@@ -191,7 +191,7 @@ const hits = Object.fromEntries(Object.keys(run).map((name) => [name, 0]));
 for (let round = 0; round < rounds; ++round) {
   for (let begin = 0; begin < kQueries; begin += kTurn) {
     for (const [name, search] of Object.entries(run)) {
-      for (let i = begin; i < begin + kTurn; ++i) {
+      for (let i = begin; i < Math.min(begin + kTurn, kQueries); ++i) {
         const start = performance.now();
         const found = search(queries[i]);
         times[name].push(performance.now() - start);
