@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Index, type IndexOptions } from 'wattn';
+import { Index, pipeline, type IndexOptions } from 'wattn';
 import { languageOf } from '../../web/search/detect.js';
 import { kLanguageNames } from '../../web/search/language_names.js';
 import { loadLanguage } from '../../web/search/languages.js';
@@ -23,7 +23,7 @@ const open = async (options: IndexOptions = {}, name = 'words') => {
   return index;
 };
 
-it('finds words by their stems, and counts words that mean little only if there are no others', async () => {
+it('finds words by their stems, and finds nothing by words that mean little unless there are no others', async () => {
   const index = await open({ language: 'en' });
   expect(index.info().language).toBe('en');
   expect(await idsOf(index, 'the bird sings')).toEqual(['birds']);
@@ -34,6 +34,29 @@ it('finds words by their stems, and counts words that mean little only if there 
   const [hit] = await index.search('the song of a bird');
   expect(hit!.highlights.map(({ start, end }) => hit!.text.slice(start, end))).toEqual(['birds', 'songs']);
   expect(await idsOf(await open(), 'bakery')).toEqual([]);
+});
+
+it('lets words that mean little decide between texts that are else alike', async () => {
+  const index = await Index.open('alike', { store: 'memory', language: 'en' });
+  const texts = ['the boat is under a bridge', 'that boat was over our bridge', 'a boat, and no more', 'the the the is that a'];
+  await index.add(texts.map((text, i) => ({ id: String(i), text })));
+  const order = async (query: string) => (await index.search(query)).map(({ id }) => id);
+  expect(await order('the boat is under a bridge')).toEqual(['0', '1', '2']); // not the last one, which has nothing but such words
+  expect(await order('that boat was over our bridge')).toEqual(['1', '0', '2']);
+  expect(await order('is the boat')).toEqual(expect.not.arrayContaining(['3']));
+  // Two parts of one document: only the one that has the boat is found.
+  const text = 'The boat is under a bridge today.\n\nThe sky is the same as it was, and so is the sea.';
+  const middle = text.indexOf('\n\n');
+  const chunk = () => [
+    { start: 0, end: middle },
+    { start: middle + 2, end: text.length },
+  ];
+  const embed = await pipeline('feature-extraction');
+  const parts = await Index.open('parts', { embed, store: 'memory', language: 'en', chunk });
+  await parts.add({ id: 'long', text });
+  const found = await parts.search('the boat is', { group_by: 'chunk', mode: 'words' });
+  expect(found.map(({ text }) => text.trim())).toEqual(['The boat is under a bridge today.']);
+  await embed.dispose();
 });
 
 it('completes and corrects words of stems', async () => {

@@ -269,11 +269,12 @@ export class Bm25 {
    * The score of every row for the terms of a query; rows without any of its words have 0. found: those with one. Of the parts of a document, the one that holds
    * the words best has the document's score, the others as much of it as they hold in comparison. whole: the score of a document of mean length that
    * holds each word of the query once, those that no document has included. groups: words that several terms stand for. In each document the one that
-   * scores most counts, as rare as all of them are together.
+   * scores most counts, as rare as all of them are together. little: terms that find nothing by themselves, and add to the score of what is found.
    */
   scores(
     wanted: ReadonlyMap<string, number>,
     groups: readonly Group[] = [],
+    little: ReadonlyMap<string, number> = new Map(),
   ): { scores: Float32Array; found: number[]; whole: number } {
     const { lengths, several, living, k1, b } = this;
     const scores = new Float32Array(lengths.length);
@@ -281,26 +282,27 @@ export class Bm25 {
     const documents: number[] = [];
     const mean = this.words / living;
     let whole = 0;
-    for (const [term, weight] of wanted) {
+    const addTerm = (term: string, weight: number, finds: boolean): void => {
       const list = this.terms.get(term);
       const holders = list?.living ?? 0;
       const idf = weight * Math.log(1 + (living - holders + 0.5) / (holders + 0.5));
       whole += idf / (1 + k1);
-      if (!list) continue;
-      for (let i = 0; i < list.count; ++i) {
+      for (let i = 0; list && i < list.count; ++i) {
         const place = list.places[i]!;
         const times = list.times[i]!;
         if (place < 0) {
-          shares[~place]! += (idf * times) / (times + k1);
+          if (finds || shares[~place]! > 0) shares[~place]! += (idf * times) / (times + k1);
           continue;
         }
         const length = lengths[place]!;
-        if (length < 0) continue;
+        if (length < 0 || (scores[place] === 0 && !finds)) continue;
         if (scores[place] === 0) documents.push(place);
         scores[place]! += (idf * times) / (times + k1 * (1 - b + (b * length) / mean));
       }
-    }
+    };
+    for (const [term, weight] of wanted) addTerm(term, weight, true);
     for (const group of groups) whole += this.addGroup(group, mean, scores, shares, documents);
+    for (const [term, weight] of little) addTerm(term, weight, false);
     const found: number[] = [];
     for (const first of documents) {
       const end = first + (several.get(first) ?? 1);

@@ -52,7 +52,7 @@ function bestOfEach(rows: readonly number[], scores: Float32Array, unitOf: (row:
  */
 export function candidates(
   contents: Contents,
-  { plain, groups }: Pick<Expanded, 'plain' | 'groups'>,
+  { plain, groups, little }: Pick<Expanded, 'plain' | 'groups' | 'little'>,
   asked: { vector: Float32Array; trust: number } | undefined,
   mode: 'hybrid' | 'words' | 'meaning',
   wanted: number,
@@ -64,7 +64,7 @@ export function candidates(
   /** What is ranked: a document goes by its first row. */
   const unitOf = (row: number) => (isByChunk ? row : owners[row]!.first);
   const allowed = contents.allowed(passing);
-  const words = mode === 'meaning' ? undefined : contents.words.scores(plain, groups);
+  const words = mode === 'meaning' ? undefined : contents.words.scores(plain, groups, little);
   const worded =
     words &&
     bestOfEach(

@@ -68,19 +68,18 @@ export async function search(kept: StoredContents, query: string, options: Index
   const isListed = text === '' && conditions.some(({ isExcluded }) => !isExcluded);
   if (text === '' && !isListed) return [];
   const all = await kept.contents.words.analyser.read(text, signal);
-  const counting = all.filter(({ word }) => !kept.contents.stopwords?.has(word));
-  const counted = counting.length > 0 ? counting : all;
   const last = all.at(-1);
   /** It may be the beginning of another word: nothing follows it. */
   const beginning = options.prefix && last && query.endsWith(text.slice(last.start)) && last.end === text.length ? last : undefined;
   const expansion = { beginning, isFuzzy: options.fuzzy ?? false };
   const isExpanded = beginning !== undefined || expansion.isFuzzy;
+  const expandAll = () => expand(kept.contents.words, text, all, expansion, kept.contents.stopwords);
   const needsWords = mode !== 'meaning' || conditions.length > 0 || isExpanded;
   const readWords = async () => {
     while (needsWords && !kept.contents.isRead) await kept.contents.readWords(signal);
   };
   if (isExpanded) await readWords();
-  const meant = isExpanded ? expand(kept.contents.words, text, counted, expansion).text : text;
+  const meant = isExpanded ? expandAll().text : text;
   const asked = mode === 'words' || isListed ? undefined : await embedder!.query(meant, signal);
   // Documents may come and go meanwhile; another tab may even have removed the index, and begun another one.
   if (filter) warnOfUnknown(filter, kept.name, kept.contents.documents.values());
@@ -92,7 +91,7 @@ export async function search(kept: StoredContents, query: string, options: Index
       passing = await narrowed(kept.contents, conditions, options.syntax === 'always' || !hasMore, passing, signal);
   } while (passing && passing.owners !== kept.contents.owners);
   kept.checkOpen();
-  const words = expand(kept.contents.words, text, counted, expansion);
+  const words = expandAll();
   let found = isListed
     ? listed(kept.contents, passing!, depth, options.group_by === 'chunk')
     : candidates(kept.contents, words, asked, mode, depth, passing, ownCopy({ ...options, weights }));

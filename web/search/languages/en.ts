@@ -1,3 +1,6 @@
 // English: its stemmer and stop words.
+import { stopwords as listed } from '@orama/stopwords/english';
+
 export { stem } from 'porter2';
-export { stopwords } from '@orama/stopwords/english';
+/** The list lacks the article. */
+export const stopwords: readonly string[] = [...listed, 'a'];
