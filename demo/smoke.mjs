@@ -62,6 +62,7 @@ async function onStaticHost(browser, { url, asked }) {
   await check('a model that is not there: plain words, the error of the library, and the model before it stays', () =>
     compare.noSuchModel(page),
   );
+  await check('the choice is the list of models, and measures the one in use', () => compare.listed(page));
   await check('light, the choice of a model: axe-core', () => accessible(page));
   await check('loading can be cancelled, and the model before it stays', () => compare.cancel(page));
   await check('Escape and Back close the choice and change nothing', () => compare.closes(page));

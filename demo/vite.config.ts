@@ -62,7 +62,7 @@ const offline: Plugin = {
   enforce: 'post',
   generateBundle(_, bundle) {
     // A model that a visitor has to ask for is not fetched in the background.
-    const files = Object.keys(bundle).filter((name) => !/\.map$|wattn-story/.test(name));
+    const files = Object.keys(bundle).filter((name) => !/\.map$|wattn-(base|story)/.test(name));
     const hash = createHash('sha256');
     for (const name of files.sort()) {
       const output = bundle[name];

@@ -194,6 +194,29 @@ export async function noSuchModel(page) {
   expect('the model and its matrix', [await name(page), await cellTexts(page)], before);
 }
 
+/** The open choice shows the list of models, with their bytes, and measures the one in use. */
+export async function listed(page) {
+  const { models } = JSON.parse(readFileSync(new URL('../../models/catalog.json', import.meta.url), 'utf8'));
+  const rows = await choice(page)
+    .locator('.suggestions li')
+    .evaluateAll((all) => all.map((row) => [row.querySelector('strong').textContent, row.querySelector('small').textContent]));
+  for (const [id, facts] of rows) {
+    const model = models.find((one) => one.id === id);
+    if (
+      !model ||
+      !facts.includes(` MB · `) ||
+      Math.abs(parseFloat(facts) - model.bytes / 1e6) > 0.5 ||
+      !facts.includes(model.licence)
+    )
+      throw new Error(`${id}: ${facts}`);
+  }
+  expect('the first and the number of rows', [rows[0][0], rows.length > 6], ['wattn-default', true]);
+  await choice(page).getByRole('button', { name: 'Measure here' }).click();
+  const said = choice(page).locator('.measure-here [role=status]', { hasText: /^[\d.]+\u00a0ms a text here, / });
+  await said.waitFor();
+  return said.innerText();
+}
+
 export async function cancel(page) {
   const before = [await name(page), await cellTexts(page)];
   await page.locator('#address').fill('./stuck/');

@@ -4,7 +4,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AutoModel, AutoTokenizer, env, evaluate, pipeline, semantic_search } from 'wattn';
 import { kDefaults } from '../../web/tasks/defaults.js';
-import { kAliases, kTaskNames } from '../../web/tasks/tasks.js';
+import { kAliases } from '../../web/tasks/aliases.js';
+import { kTaskNames } from '../../web/tasks/tasks.js';
 import { failure, root, typeOfTokenTypes } from './support.js';
 
 const report = JSON.parse(readFileSync(join(root, 'models/default/wattn-default.json'), 'utf8'));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { root } from './support.js';
 
 const text = readFileSync(join(root, 'HACKING.md'), 'utf8');
-const files = ['src', 'web', 'bindings', 'tests', 'tools', 'demo', 'bench', 'examples', 'docs', 'cmake', '.github']
+const files = ['src', 'web', 'bindings', 'tests', 'tools', 'demo', 'bench', 'examples', 'docs', 'models', 'cmake', '.github']
   .filter((folder) => existsSync(join(root, folder)))
   .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`))
   .filter((name) => !name.includes('node_modules'))

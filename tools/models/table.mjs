@@ -48,7 +48,7 @@ function* configs(folder) {
   }
 }
 
-const asTable = (head, rows) => [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+export const asTable = (head, rows) => [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
 /** describe: the package's describeModel. */
 async function architectures(describe) {
@@ -136,7 +136,7 @@ export function withTables(text, tables) {
     const mark = `<!-- ${name} -->`;
     const begin = text.indexOf(mark) + mark.length;
     const end = text.indexOf(mark, begin);
-    if (end < 0) throw new Error(`docs/models.md: expected ${mark} twice`);
+    if (end < 0) throw new Error(`expected ${mark} twice in the document`);
     text = `${text.slice(0, begin)}\n${table}\n${text.slice(end)}`;
   }
   return text;

@@ -70,6 +70,7 @@ export const kCommands: Record<string, Options> = {
   search: { ...kModel, ...kCompute, ...options('top-k mode syntax', 'words prefix fuzzy') },
   inspect: { ...kModel, ...kCompute, ...options('seq', 'plan json') },
   doctor: { ...kModel, ...kCompute, ...options('task', 'json') },
+  models: options('task language max-bytes', 'json help'),
   pack: { ...kModel, ...options('dtype out hub vocab layers dim check', '', 'corpus') },
   download: { ...kModel, ...options('task') },
   cache: options('revision cache-dir', 'help'),

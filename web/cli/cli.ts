@@ -124,6 +124,7 @@ const commands: Record<string, Command> = {
   search: searchFile,
   inspect,
   doctor: async (...args) => (await import('./doctor.js')).doctor(...args),
+  models: async (...args) => (await import('./models.js')).models(...args),
   pack,
   download,
   cache: cacheCommand,

@@ -37,6 +37,7 @@ const kExamples: Record<string, string> = {
   search: 'wattn search notes.wattn "when can I buy rolls"',
   inspect: 'wattn inspect --model google-bert/bert-base-uncased',
   doctor: 'wattn doctor --model sentence-transformers/all-MiniLM-L6-v2 "A text whose answer looks wrong"',
+  models: 'wattn models --task feature-extraction --max-bytes 100MB',
   pack: 'wattn pack --model sentence-transformers/all-MiniLM-L6-v2 --dtype q8 --out minilm.gguf',
   download: 'wattn download --model sentence-transformers/all-MiniLM-L6-v2',
   cache: 'wattn cache list',
@@ -62,6 +63,7 @@ const kAbout: Record<string, string> = {
   search     write {"id": .., "score": .., "text": ..} per hit in such a file
   inspect    show layers, shapes, parameters, MACs, bytes and memory
   doctor     say what a model makes of a text, and what may surprise
+  models     list models by task, language and size, with what they cost and are worth
   pack       write the model as one .gguf file
   evaluate   score the model on a data set
   distill    make static embeddings from an encoder
@@ -272,6 +274,15 @@ are finite and a text has the same vector alone and in a list, what computes the
 
 The model:
 ${kModelHelp}${kComputeHelp}`,
+  models: `Usage: wattn models [options]
+
+Lists models that are known to work: what each is good for, its task, languages, bytes to download, memory, time, licence and quality.
+
+  --task TASK           only those for this task: feature-extraction, text-classification, ..
+  --language CODE       only those that read this language: en, de, ..
+  --max-bytes N         only those whose download is not larger: 50000000, or 50MB
+  --json                write one JSON object per line
+`,
   pack: `Usage: wattn pack --model MODEL --out FILE.gguf [options]
        wattn pack --model MODEL --hub DIR [options]
 

@@ -2,6 +2,7 @@
 import { InputError, describe } from '../core/errors.js';
 import { nearestOf } from '../core/options.js';
 import { warnOnce } from '../core/warn.js';
+import { kAliases } from './aliases.js';
 
 /** A hub id, and the licence that its card names. The model in the package does the other tasks. */
 export const kDefaults: Readonly<Record<string, readonly [model: string, licence: string]>> = {
@@ -49,6 +50,13 @@ const kOtherNames: Readonly<Record<string, string>> = {
   'zero-shot': 'zero-shot-classification',
   'named-entity-recognition': 'ner',
 };
+
+/** A task by its own name, whatever it is called elsewhere; other words as they are. */
+export function taskNamed(name: string): string {
+  const word = name.toLowerCase();
+  const named = Object.hasOwn(kOtherNames, word) ? (kOtherNames[word] as string) : word;
+  return Object.hasOwn(kAliases, named) ? (kAliases[named] as string) : named;
+}
 
 /** The error for an unknown task: with the one that was probably meant, and all. */
 export function unknownTask(task: unknown, known: readonly string[]): InputError {

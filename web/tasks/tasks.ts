@@ -1,5 +1,6 @@
 // All tasks. The code of each is loaded when it is first used.
 import { useTasks, type Task } from '../engine/task.js';
+import { kAliases } from './aliases.js';
 
 const kTasks: Record<string, () => Promise<Task>> = {
   'text-classification': async () => (await import('./text_classification.js')).textClassification,
@@ -16,8 +17,6 @@ const kTasks: Record<string, () => Promise<Task>> = {
   'late-interaction': async () => (await import('./late_interaction.js')).lateInteraction,
   'sparse-encoding': async () => (await import('./sparse_encoding.js')).sparseEncoding,
 };
-
-export const kAliases: Record<string, string> = { 'sentiment-analysis': 'text-classification', ner: 'token-classification' };
 
 export const kTaskNames: readonly string[] = [...Object.keys(kTasks), ...Object.keys(kAliases)];
 

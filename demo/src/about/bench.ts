@@ -1,7 +1,8 @@
 // A small bench: the library's own variants against each other, on this machine, in workers, so that the page stays free.
 import { pipeline, type EmbedOptions, type LoadOptions, type ModelSpecifier } from 'wattn';
 import { exampleDocs } from '../search/example.js';
-import { leastCosine, median } from '../ui/numbers.js';
+import { leastCosine } from '../ui/numbers.js';
+import { medianMs, timed } from '../ui/timed.js';
 
 export interface Variant {
   name: string;
@@ -23,7 +24,6 @@ export interface Measured {
 }
 
 const kRounds = 4;
-const kAlone = 9;
 
 const worker = { worker: true, threads: 1 } as const;
 
@@ -59,12 +59,6 @@ export const benchTexts = () => {
   return [...lines, ...lines, ...lines, ...lines];
 };
 
-async function timed<T>(run: () => Promise<T>): Promise<[result: T, ms: number]> {
-  const start = performance.now();
-  const result = await run();
-  return [result, performance.now() - start];
-}
-
 /** first: the vectors of the variant that the others are compared with. */
 export async function measure(
   variant: Variant,
@@ -78,14 +72,14 @@ export async function measure(
     const { data, dims, tokens } = await embed(texts, options); // also lets the engine compile what is busy
     const rounds = [];
     for (let round = 0; round < kRounds; ++round) rounds.push((await timed(() => embed(texts, options)))[1]);
-    const alone = [];
-    for (let i = 0; i < kAlone; ++i) alone.push((await timed(() => embed(texts[i] as string, options)))[1]);
+    let next = 0;
+    const latency = await medianMs(() => embed(texts[next++] as string, options));
     const seconds = Math.min(...rounds) / 1000;
     const row: Measured = {
       variant: variant.name,
       speed: texts.length / seconds,
       tokensPerSecond: tokens.reduce((sum, count) => sum + count, 0) / seconds,
-      latency: median(alone),
+      latency,
       loadMs,
       bytes: embed.memory().total,
       agreement: first ? leastCosine(data, first, dims[1] as number) : 1,

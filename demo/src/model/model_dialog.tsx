@@ -2,7 +2,8 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { formatBytes, formatCount, formatTime, plural } from '../ui/format.js';
-import { kSuggestions } from './models.js';
+import { MeasureHere } from './measure_here.js';
+import { kMeasured, kSuggestions } from './models.js';
 import { FolderWay, NeededFiles } from './model_folder.js';
 import { reasonOf } from './reason.js';
 import { kBundled, type LoadProgress, type ModelControl, type ReadyModel } from './use_model.js';
@@ -77,7 +78,7 @@ function Current({ model }: { model: ReadyModel }) {
   ];
   return (
     <p class="hint">
-      <strong>In use: {model.name}.</strong> {facts.join(' · ')}
+      <strong>In use: {model.name}.</strong> {facts.join(' · ')} <MeasureHere model={model} />
     </p>
   );
 }
@@ -121,39 +122,29 @@ function Failure({ error }: { error: Error }) {
 }
 
 function Suggestions({ control: { load, state } }: { control: ModelControl }) {
-  const rows = [
-    {
-      id: null,
-      name: kBundled,
-      facts: '4 MB · English · Apache-2.0 · in the package',
-      good: 'Small and available at once, without a network.',
-    },
-    ...kSuggestions.map(({ id, size, languages, licence, good }) => ({
-      id,
-      name: id,
-      facts: `${size} · ${languages} · ${licence}`,
-      good,
-    })),
-  ];
   return (
-    <ul class="suggestions">
-      {rows.map(({ id, name, facts, good }) => {
-        const isUsed = state.ready?.name === name && !state.loading;
-        return (
-          <li key={name}>
-            <div>
-              <strong>{name}</strong>
-              <small>{facts}</small>
-              <p>{good}</p>
-            </div>
-            <button type="button" class="outline small" disabled={isUsed} onClick={() => load(id, name)} aria-label={`Use ${name}`}>
-              {isUsed ? 'In use' : 'Use'}
-              <span class="visually-hidden"> {name}</span>
-            </button>
-          </li>
-        );
-      })}
-    </ul>
+    <>
+      <ul class="suggestions">
+        {kSuggestions.map(({ id, size, languages, licence, good, time }) => {
+          const isUsed = state.ready?.name === id && !state.loading;
+          const use = () => load(id === kBundled ? null : id, id);
+          return (
+            <li key={id}>
+              <div>
+                <strong>{id}</strong>
+                <small>{[size, languages, licence, time].filter(Boolean).join(' · ')}</small>
+                <p>{good}</p>
+              </div>
+              <button type="button" class="outline small" disabled={isUsed} onClick={use} aria-label={`Use ${id}`}>
+                {isUsed ? 'In use' : 'Use'}
+                <span class="visually-hidden"> {id}</span>
+              </button>
+            </li>
+          );
+        })}
+      </ul>
+      <p class="hint">Times were measured on {kMeasured.on}. The names that begin with wattn- are models of this page.</p>
+    </>
   );
 }
 

@@ -1,54 +1,45 @@
-// Models that this page suggests, with what each is good at. Sizes are those of the files that are downloaded.
+// Models that this page suggests: those of the project's list (models/catalog.json) whose tasks the page has.
+import catalog from '../../../models/catalog.json';
 
 export interface Suggestion {
+  /** A hub id, or the name of a model of ours. */
   id: string;
   size: string;
   languages: string;
   licence: string;
   good: string;
+  /** What was measured on the machine of the list. */
+  time: string | undefined;
 }
 
-export const kSuggestions: readonly Suggestion[] = [
-  {
-    id: 'sentence-transformers/all-MiniLM-L6-v2',
-    size: '91 MB',
-    languages: 'English',
-    licence: 'Apache-2.0',
-    good: 'Search and comparison; the most used model of its kind.',
-  },
-  {
-    id: 'BAAI/bge-small-en-v1.5',
-    size: '134 MB',
-    languages: 'English',
-    licence: 'MIT',
-    good: 'Search in longer texts, with a prompt for questions.',
-  },
-  {
-    id: 'minishlab/potion-base-8M',
-    size: '30 MB',
-    languages: 'English',
-    licence: 'MIT',
-    good: 'The fastest: a vector for each word and no layers, so there is no attention to look at.',
-  },
-  {
-    id: 'intfloat/multilingual-e5-small',
-    size: '488 MB',
-    languages: 'About 100 languages',
-    licence: 'MIT',
-    good: 'Search and comparison across languages.',
-  },
-  {
-    id: 'distilbert/distilbert-base-uncased-finetuned-sst-2-english',
-    size: '268 MB',
-    languages: 'English',
-    licence: 'Apache-2.0',
-    good: 'Says whether a review is positive or negative (panel Classify).',
-  },
-  {
-    id: 'dslim/bert-base-NER',
-    size: '434 MB',
-    languages: 'English',
-    licence: 'MIT',
-    good: 'Marks people, places and organisations (panel Classify).',
-  },
-];
+const kTasks = ['feature-extraction', 'text-classification', 'token-classification', 'fill-mask', 'text-generation'];
+const kMostNamed = 4; // languages; of more, their number
+const kNames = new Intl.DisplayNames(['en'], { type: 'language' });
+
+/** The machine and the text of the list's times. */
+export const kMeasured: { readonly on: string; readonly text: string } = catalog.measured;
+
+/** Models of ours that come from this page, when they are asked for. */
+const kFiles: Readonly<Record<string, string>> = {
+  'wattn-base': new URL('../../../models/base/wattn-base.gguf', import.meta.url).href,
+  'wattn-story': new URL('../../../models/story/wattn-story.gguf', import.meta.url).href,
+};
+
+/** Where a model that goes by its name is; others are where they say. */
+export const placeOf = (model: string): string => (Object.hasOwn(kFiles, model) ? (kFiles[model] as string) : model);
+
+function languagesOf(languages: string): string {
+  const codes = languages.split(' ');
+  return codes.length > kMostNamed ? `${codes.length} languages` : codes.map((code) => kNames.of(code)).join(', ');
+}
+
+export const kSuggestions: readonly Suggestion[] = catalog.models
+  .filter(({ tasks }) => tasks.some((task) => kTasks.includes(task)))
+  .map(({ id, bytes, languages, licence, good, ms, ms_of }) => ({
+    id,
+    size: `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`,
+    languages: languagesOf(languages),
+    licence,
+    good,
+    time: ms === undefined ? undefined : `${ms} ms ${ms_of ?? 'a text'}`,
+  }));

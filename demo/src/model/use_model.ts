@@ -3,6 +3,7 @@ import { AbortError, env, pipeline, type FeatureExtractionPipeline, type ModelSp
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { readAddress } from '../ui/address.js';
 import { setAddressModel } from '../ui/kept.js';
+import { placeOf } from './models.js';
 
 export interface ReadyModel {
   /** Another number for each model that was loaded. */
@@ -54,8 +55,11 @@ export const kBundled = 'wattn-default';
 let lastSerial = 0;
 
 /** Places relative to the page become addresses that mean the same in every worker. */
-const absolute = (model: ModelSpecifier | null): ModelSpecifier | null =>
-  typeof model === 'string' && /^\.{0,2}\//.test(model) ? new URL(model, document.baseURI).href : model;
+const absolute = (model: ModelSpecifier | null): ModelSpecifier | null => {
+  if (typeof model !== 'string') return model;
+  const place = placeOf(model);
+  return /^\.{0,2}\//.test(place) ? new URL(place, document.baseURI).href : place;
+};
 
 /** The host that a link's model would be requested from, unless it is this page's or the hub's. */
 function otherHost(model: string): string | undefined {

@@ -9,6 +9,7 @@ import { servedHere, type Chosen } from './use_proof.js';
 type Way = 'served' | 'bundled' | 'hub' | 'folder';
 
 const kBundledModel: Chosen = { name: 'the bundled model', model: null };
+const kOnHub = kSuggestions.find(({ id }) => id.includes('/'))?.id ?? '';
 const kCanPickFolders = 'webkitdirectory' in HTMLInputElement.prototype;
 
 interface Props {
@@ -20,7 +21,7 @@ interface Props {
 export function ChooseModel({ chosen, onChoose, disabled }: Props) {
   const [served] = useState(servedHere);
   const [way, setWay] = useState<Way>(served ? 'served' : 'bundled');
-  const [id, setId] = useState(kSuggestions[0]?.id ?? '');
+  const [id, setId] = useState(kOnHub);
   const [error, setError] = useState<Error>();
   const input = useRef<HTMLInputElement>(null);
   const ways: (readonly [Way, string])[] = [

@@ -1,7 +1,7 @@
 // Models whose answer is worth a picture: those that write the next word, and those that fill in a hidden one. Each is one line.
 
 export interface Answering {
-  /** A hub id, or an address. */
+  /** A hub id, or the name of a model of this page. */
   id: string;
   name: string;
   size: string;
@@ -10,7 +10,7 @@ export interface Answering {
 
 export const kAnswering: readonly Answering[] = [
   {
-    id: new URL('../../../models/story/wattn-story.gguf', import.meta.url).href,
+    id: 'wattn-story',
     name: 'wattn-story',
     size: '1.9 MB, from this page',
     answers: 'the next word',

@@ -34,7 +34,7 @@ export function Answers({ facts: { kind, run }, load, followed, isHidden, onHide
         <ul>
           {kAnswering.map(({ id, name, size, answers }) => (
             <li key={id}>
-              <button type="button" class="secondary outline small" onClick={() => load(id, URL.canParse(id) ? name : id)}>
+              <button type="button" class="secondary outline small" onClick={() => load(id, id)}>
                 Load {name}
               </button>{' '}
               <span class="hint">
