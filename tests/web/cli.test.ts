@@ -80,7 +80,7 @@ describe('wattn embed', () => {
   it('shows progress when asked', async () => {
     const { error, code } = await wattn(['embed', '--model', tiny, '--progress', 'the']);
     expect(code).toBe(0);
-    expect(error).toMatch(/model\.safetensors: 100% of 0\.2 MB\n$/);
+    expect(error).toMatch(/model\.safetensors: 100% 0\.2 MB of 0\.2 MB, [\d.]+ MB\/s\n$/);
   });
 });
 

@@ -28,7 +28,7 @@ export const kTests = {
   'web/search_element': ['../browser/search_element'],
   'web/train': ['trainer', 'training', 'own_loss', 'config_text', 'saved_files', 'trainer_faults'],
   'web/serve': ['serve', 'serve_limits', 'serve_attacks', 'mcp'],
-  'web/cli': ['cli', 'catalog', 'cli_tasks', 'cli_output', 'cli_search', 'cli_train', 'messages'],
+  'web/cli': ['cli', 'cli_help', 'catalog', 'cli_tasks', 'cli_output', 'cli_search', 'cli_train', 'messages'],
   'web/entries': ['entries', 'one_state', 'react'],
 }; // prettier-ignore
 

@@ -1,100 +1,15 @@
-// The command line: commands, options, and errors in its use.
-import { parseArgs, type ParseArgsConfig } from 'node:util';
+// The command line: reading options, and errors in its use.
+import { parseArgs } from 'node:util';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseJson } from '../core/json.js';
 import { unknownOption } from '../core/options.js';
 import { InputError, type LoadOptions, type ProgressInfo } from '../entries/index.js';
 import { isHubId } from '../source/model_source.js';
+import { kCommands, type Options } from './commands.js';
+import { megabytes, Progress } from './progress.js';
 
-type Options = NonNullable<ParseArgsConfig['options']>;
 export type Values = Record<string, string | boolean | string[] | undefined>;
-
-/** Names of options, separated by spaces: those with a value, flags, and those that may be repeated. */
-function options(values: string, flags = '', repeated = ''): Options {
-  const named = (names: string, option: Options[string]) => names.split(' ').map((name) => [name, option] as const);
-  const all = [
-    ...named(values, { type: 'string' }),
-    ...named(flags, { type: 'boolean' }),
-    ...named(repeated, { type: 'string', multiple: true }),
-  ];
-  return Object.fromEntries(all.filter(([name]) => name !== ''));
-}
-
-const kModel: Options = {
-  ...options('model revision cache-dir', 'local-files-only progress'),
-  help: { type: 'boolean', short: 'h' },
-};
-const kCompute = options('adapter dtype prefer precision threads');
-const kTexts = options('input max-length', 'split-special-tokens', 'file');
-
-export const kCommands: Record<string, Options> = {
-  embed: {
-    ...kModel,
-    ...kCompute,
-    ...kTexts,
-    ...options('pooling prompt prompt-name model-task on-overflow', 'normalize no-normalize'),
-  },
-  classify: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow top-k function labels hypothesis', 'multi-label') },
-  rank: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow query top-k', 'stream late-interaction') },
-  run: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow task options labels question') },
-  redact: {
-    ...kModel,
-    ...kCompute,
-    ...options('input task labels threshold patterns map rules countries allow format audit', 'restore', 'file'),
-  },
-  generate: {
-    ...kModel,
-    ...kCompute,
-    ...options(
-      'input task max-new-tokens context-length kv-cache-dtype num-beams temperature top-k top-p seed schema options',
-      'sample full-text chat stream',
-      'file stop',
-    ),
-  },
-  chat: {
-    ...kModel,
-    ...kCompute,
-    ...options(
-      'system history max-new-tokens context-length kv-cache-dtype temperature top-k top-p seed schema options',
-      'sample no-thinking',
-      'file stop',
-    ),
-  },
-  tokenize: {
-    ...kModel,
-    ...kTexts,
-    ...options('offsets train out vocab-size min-frequency options', 'no-special', 'special-token'),
-  },
-  index: { ...kModel, ...kCompute, ...options('out max-tokens overlap vectors static base language', 'words') },
-  search: { ...kModel, ...kCompute, ...options('top-k mode syntax', 'words prefix fuzzy') },
-  inspect: { ...kModel, ...kCompute, ...options('seq', 'plan json') },
-  doctor: { ...kModel, ...kCompute, ...options('task', 'json') },
-  models: options('task language max-bytes', 'json help'),
-  pack: { ...kModel, ...options('dtype out hub vocab layers dim check', '', 'corpus') },
-  download: { ...kModel, ...options('task') },
-  cache: options('revision cache-dir', 'help'),
-  evaluate: { ...kModel, ...kCompute, ...options('task data train columns labels similarity seed') },
-  distill: { ...kModel, ...kCompute, ...options('out pca-dims sif-coefficient pooling quantize-to') },
-  train: {
-    ...kModel,
-    ...options(
-      'precision threads task data validation out method loss r target-modules last-layers epochs max-steps batch-size learning-rate ' +
-        'max-length eval-steps early-stopping-patience save-steps seed options',
-      'resume',
-    ),
-  },
-  serve: {
-    ...kModel,
-    ...kCompute,
-    ...options(
-      'task pooling kv-cache-dtype prefix-cache-bytes served-model-name host port workers max-batch-tokens max-concurrent-requests max-client-batch-size payload-limit api-key',
-      'auto-truncate',
-      'cors allow-host',
-    ),
-  },
-  mcp: { ...kModel, ...kCompute, ...options('max-tokens ner labels host port api-key', 'words http', 'cors allow-host') },
-};
 
 export function parse(command: string, args: string[]): { values: Values; positionals: string[] } {
   try {
@@ -184,16 +99,16 @@ export function modelOf(values: Values): string | undefined {
 export function loadOptions(
   values: Values,
 ): Pick<LoadOptions, 'revision' | 'local_files_only' | 'cache_dir' | 'progress_callback'> {
-  const { stderr } = process;
-  const shown = stderr.isTTY || values['progress'] === true;
-  let percent = -1;
+  const shown = process.stderr.isTTY || values['progress'] === true;
+  let bar: Progress | undefined;
   const show = (info: ProgressInfo) => {
-    if (info.status === 'ready' && stderr.isTTY) stderr.write('\r\x1b[K');
-    if (info.status !== 'progress' || Math.floor(info.progress) === percent) return;
-    percent = Math.floor(info.progress);
-    const line = `${info.file}: ${percent}% of ${(info.total / 1e6).toFixed(1)} MB`;
-    if (stderr.isTTY) stderr.write(`\r\x1b[K${line}`);
-    else if (percent % 10 === 0) stderr.write(`${line}\n`);
+    if (info.status === 'ready') {
+      bar?.end();
+      bar = undefined;
+    }
+    if (info.status !== 'progress') return;
+    bar ??= new Progress(values, megabytes);
+    bar.show({ done: info.loaded, total: info.total, what: info.file });
   };
   return {
     ...(text(values, 'revision') !== undefined && { revision: text(values, 'revision') as string }),

@@ -1,20 +1,8 @@
 #!/usr/bin/env node
 // The command `wattn`.
 import { readFileSync } from 'node:fs';
-import {
-  choice,
-  computeOptions,
-  count,
-  flag,
-  given,
-  kCommands,
-  loadOptions,
-  modelOf,
-  noTexts,
-  parse,
-  text,
-  type Values,
-} from './args.js';
+import { choice, computeOptions, count, flag, given, loadOptions, modelOf, noTexts, parse, text, type Values } from './args.js';
+import { kCommands } from './commands.js';
 import { kHelp } from './help.js';
 import { nearestOf } from '../core/options.js';
 import { cacheCommand, download } from './cache.js';
@@ -132,6 +120,7 @@ const commands: Record<string, Command> = {
   distill: distillModel,
   train,
   serve: async (...args) => (await import('./serve.js')).serve(...args),
+  completion: async (...args) => (await import('./completion.js')).completion(...args),
   mcp: async (...args) => (await import('./mcp.js')).mcp(...args),
 };
 
@@ -163,8 +152,11 @@ async function main([name = '', ...args]: string[]): Promise<void> {
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command) {
+    const { kTaskNames, taskHelp } = await import('./help_tasks.js');
+    const task = about === undefined ? undefined : taskHelp(about);
+    if (task !== undefined) return write(task);
     const names = Object.keys(kCommands);
-    const nearest = nearestOf(about ?? name, names);
+    const nearest = nearestOf(about ?? name, about === undefined ? names : [...names, ...kTaskNames]);
     const hint = nearest === undefined ? ';' : `; did you mean '${nearest}'?`;
     throw new InputError(`unknown command '${about ?? name}'${hint} commands: ${names.join(', ')}`);
   }

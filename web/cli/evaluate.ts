@@ -3,6 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { choice, computeOptions, count, given, list, modelOf, noTexts, required, text, type Values } from './args.js';
 import { write } from './lines.js';
+import { counted, Progress } from './progress.js';
 import { readRows, type PlacedRow } from './rows.js';
 import { evaluate, InputError, pipeline } from '../entries/index.js';
 import type { EvaluateProgress, LabelledText, RetrievalSet, ScoredSentences } from '../entries/index.js';
@@ -64,10 +65,11 @@ async function readCollection(folder: string): Promise<RetrievalSet> {
   return { corpus: await rows('corpus.jsonl'), queries: await rows('queries.jsonl'), relevant: { ...relevant } };
 }
 
-function shower(): (progress: EvaluateProgress) => void {
-  const { stderr } = process;
-  return ({ done, total }) => {
-    if (stderr.isTTY) stderr.write(`\r\x1b[K${done === total ? '' : `${done} of ${total} texts`}`);
+function shower(values: Values): (progress: EvaluateProgress) => void {
+  const bar = new Progress(values, counted('texts'));
+  return (at) => {
+    bar.show(at);
+    if (at.done === at.total) bar.end();
   };
 }
 
@@ -81,7 +83,7 @@ export async function evaluateModel(values: Values, positionals: string[]): Prom
     similarity: text(values, 'similarity'),
     seed: count(values, 'seed'),
     labels: list(values, 'labels'),
-    progress_callback: shower(),
+    progress_callback: shower(values),
   });
   const isFolder = (await stat(file).catch(() => undefined))?.isDirectory() ?? false;
   if (isFolder !== (task === 'retrieval'))

@@ -1,6 +1,8 @@
 // Reads texts and writes lines as a stream: memory holds only the texts in work.
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { choice, type Values } from './args.js';
+import { megabytes, Progress } from './progress.js';
 import { parseJson } from '../core/json.js';
 import { floatText } from '../core/texts.js';
 import { InputError } from '../entries/index.js';
@@ -80,12 +82,20 @@ export async function* linesOf(stream: AsyncIterable<Uint8Array>, name: string):
   yield last === '' ? lines : [...lines, last];
 }
 
-async function* itemsOf(file: string, form: Form): AsyncGenerator<Item[]> {
-  const stream = file === '-' ? process.stdin : createReadStream(file);
+/** Passes a stream on and counts its bytes. */
+async function* countedBytes(stream: AsyncIterable<Uint8Array>, read: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  for await (const chunk of stream) {
+    read(chunk.length);
+    yield chunk;
+  }
+}
+
+async function* itemsOf(file: string, form: Form, read: (bytes: number) => void): AsyncGenerator<Item[]> {
+  const stream = countedBytes(file === '-' ? process.stdin : createReadStream(file), read);
   const name = file === '-' ? 'standard input' : file;
   let number = 0;
   try {
-    for await (const lines of linesOf(stream as AsyncIterable<Uint8Array>, name)) {
+    for await (const lines of linesOf(stream, name)) {
       for (let begin = 0; begin < lines.length; begin += kMostTexts) {
         yield lines
           .slice(begin, begin + kMostTexts)
@@ -98,8 +108,14 @@ async function* itemsOf(file: string, form: Form): AsyncGenerator<Item[]> {
   }
 }
 
-/** All texts, in portions as they arrive. */
-export async function* items(values: Values, positionals: readonly string[]): AsyncGenerator<Item[]> {
+/** Bytes of the files; undefined if one of them is no regular file, such as standard input. */
+async function bytesOf(files: readonly string[]): Promise<number | undefined> {
+  const found = await Promise.all(files.map((file) => (file === '-' ? undefined : stat(file).catch(() => undefined))));
+  return found.every((one) => one?.isFile()) ? found.reduce((sum, one) => sum + (one?.size ?? 0), 0) : undefined;
+}
+
+/** All texts, in portions as they arrive. shows: how much of the files has been answered, as each portion is done. */
+export async function* items(values: Values, positionals: readonly string[], shows = true): AsyncGenerator<Item[]> {
   const form = choice(values, 'input', ['auto', 'text', 'json']) ?? 'auto';
   const files = values['file'] as string[] | undefined;
   if (positionals.length > 0 && files) throw new InputError('expected texts or --file, found both');
@@ -108,7 +124,19 @@ export async function* items(values: Values, positionals: readonly string[]): As
   }
   if (positionals.length > 0) return;
   if (!files && process.stdin.isTTY) process.stderr.write('reading texts from standard input, one per line; end with Ctrl-D\n');
-  for (const file of files ?? ['-']) yield* itemsOf(file, form);
+  const asks = !files && process.stdin.isTTY; // whoever types sees the answers
+  const bar = shows && !asks ? new Progress(values, megabytes, true) : undefined;
+  const total = bar && (await bytesOf(files ?? ['-']));
+  let done = 0;
+  let texts = 0;
+  for (const file of files ?? ['-']) {
+    for await (const portion of itemsOf(file, form, (bytes) => (done += bytes))) {
+      yield portion;
+      texts += portion.length;
+      bar?.show({ done, total, more: `${texts} texts` });
+    }
+  }
+  bar?.end();
 }
 
 /** Reads texts in portions and writes the lines that `answer` makes of each. */

@@ -4,7 +4,8 @@ import { choice, computeOptions, count, flag, given, modelOf, number, required, 
 import { readDocuments } from './files.js';
 import { write } from './lines.js';
 import { report, writeOut } from './output.js';
-import { Index, InputError, pipeline, type AddProgress, type IndexOptions, type IndexSearchOptions } from '../entries/index.js';
+import { counted, Progress } from './progress.js';
+import { Index, InputError, pipeline, type IndexOptions, type IndexSearchOptions } from '../entries/index.js';
 
 /** An index of these bytes in memory. */
 async function openIndex(
@@ -20,15 +21,6 @@ async function openIndex(
     await Promise.all([index.dispose(), embed?.dispose()]);
   };
   return { index, close };
-}
-
-function shower(values: Values): (progress: AddProgress) => void {
-  const { stderr } = process;
-  return ({ done, total, seconds_left }) => {
-    if (!stderr.isTTY && !flag(values, 'progress')) return;
-    const line = `${done} of ${total} documents, ${Math.ceil(seconds_left ?? 0)} s left`;
-    stderr.write(stderr.isTTY ? `\r\x1b[K${line}` : `${line}\n`);
-  };
 }
 
 const codeOf = (error: unknown) => (error as { code?: string }).code;
@@ -57,10 +49,10 @@ export async function indexFiles(values: Values, positionals: string[]): Promise
     before,
     given({ chunk: flag(values, 'words') ? false : chunk, precision, language: values['language'] }) as IndexOptions,
   );
-  const show = shower(values);
+  const bar = new Progress(values, counted('documents'));
   const work = index.add(documents);
-  for await (const progress of work) show(progress);
-  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+  for await (const { done, total, seconds_left } of work) bar.show({ done, total, left: seconds_left });
+  bar.end();
   const done = await work;
   const present = new Set(documents.map(({ id }) => id));
   const removed = await index.delete(index.ids().filter((id) => !present.has(id)));

@@ -4,6 +4,7 @@ import { join, relative, resolve, sep } from 'node:path';
 import { computeOptions, flag, modelOf, text, type Values } from './args.js';
 import { makeFolder } from './train.js';
 import { report, writeOut } from './output.js';
+import { counted, Progress } from './progress.js';
 import { readSite } from './site_pages.js';
 import { InputError, pipeline } from '../entries/index.js';
 import { buildStaticIndex } from '../static_search/build.js';
@@ -31,16 +32,9 @@ export async function indexSite(values: Values, positionals: string[]): Promise<
   const { pages, left, language } = await readSite(site, out);
   if (pages.length === 0) throw new InputError(`found no page with words in ${site}`);
   const embed = flag(values, 'words') ? undefined : await pipeline('feature-extraction', modelOf(values), computeOptions(values));
-  const { stderr } = process;
-  let shown = -1;
-  const show = ({ done, total }: { done: number; total: number }) => {
-    const percent = Math.floor((100 * done) / total);
-    if ((!stderr.isTTY && !flag(values, 'progress')) || percent === shown) return;
-    shown = percent;
-    stderr.write(stderr.isTTY ? `\r\x1b[K${percent} % of ${total} texts` : `${percent} % of ${total} texts\n`);
-  };
-  const files = await buildStaticIndex(pages, { embed, language, site: siteFrom(values, site, out), report: show });
-  if (stderr.isTTY) stderr.write('\r\x1b[K');
+  const bar = new Progress(values, counted('texts'));
+  const files = await buildStaticIndex(pages, { embed, language, site: siteFrom(values, site, out), report: (at) => bar.show(at) });
+  bar.end();
   const folder = [...files.keys()][0]!.split('/')[0]!;
   await makeFolder(join(out, folder));
   let bytes = 0;

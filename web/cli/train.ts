@@ -17,6 +17,7 @@ import {
 } from './args.js';
 import { write } from './lines.js';
 import { writeOut } from './output.js';
+import { counted, Progress, timeText } from './progress.js';
 import { readRows } from './rows.js';
 import { onSignal } from './signals.js';
 import { InputError } from '../entries/index.js';
@@ -77,32 +78,24 @@ async function readState(file: string): Promise<Uint8Array | undefined> {
   });
 }
 
-function timeText(seconds: number): string {
-  const minutes = Math.round(seconds / 60);
-  if (seconds < 99.5) return `${Math.ceil(seconds)} s`;
-  return minutes < 100 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
-
 function measuresText({ best: _best, ...measures }: Evaluation): string {
   return Object.entries(measures)
     .map(([name, value]) => `, ${name} ${(value as number).toFixed(3)}`)
     .join('');
 }
 
-/** Shows reports: a line on a terminal, JSON lines where standard output is none. */
+/** Shows reports: a bar on a terminal, JSON lines where standard output is none. */
 function shower(values: Values): (report: TrainingReport | undefined) => Promise<void> {
   const { stdout, stderr } = process;
+  const bar = new Progress(values, counted('steps'));
   let measures = ''; // of the last evaluation
   return async (report) => {
-    if (!report) {
-      if (stderr.isTTY) stderr.write('\r\x1b[K');
-      return;
-    }
+    if (!report) return bar.end();
     const { step, max_steps, loss, seconds_left, evaluation } = report;
     if (evaluation) measures = measuresText(evaluation);
-    const line = `step ${step} of ${max_steps}, loss ${loss.toPrecision(4)}${measures}, ${timeText(seconds_left)} left`;
-    if (stderr.isTTY) stderr.write(`\r\x1b[K${line}`);
-    else if (flag(values, 'progress')) stderr.write(`${line}\n`);
+    const more = `loss ${loss.toPrecision(4)}${measures}`;
+    if (stderr.isTTY) bar.show({ done: step, total: max_steps, more, left: seconds_left });
+    else if (flag(values, 'progress')) stderr.write(`step ${step} of ${max_steps}, ${more}, ${timeText(seconds_left)} left\n`); // each, for a log
     if (!stdout.isTTY) await write(`${JSON.stringify(report)}\n`);
   };
 }

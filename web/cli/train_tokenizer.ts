@@ -2,19 +2,22 @@
 import { count, flag, given, jsonOptions, required, text, type Values } from './args.js';
 import { items } from './lines.js';
 import { writeOut } from './output.js';
+import { counted, Progress } from './progress.js';
 import { AutoTokenizer, InputError, type TrainingProgress, type TrainOptions } from '../entries/index.js';
 
-function showProgress(): (info: TrainingProgress) => void {
-  let shown = '';
+/** A bar for the reading, and one for each stage. */
+function shower(values: Values): (info: TrainingProgress) => void {
+  let bar: Progress | undefined;
+  let of = '';
   return (info) => {
-    const line =
-      info.status === 'read'
-        ? `${info.texts} texts, ${info.words} distinct words`
-        : info.status === 'train'
-          ? `${info.stage}: ${Math.floor(info.progress)}%`
-          : '';
-    if (line !== shown) process.stderr.write(`\r\x1b[K${line}`);
-    shown = line;
+    const stage = info.status === 'train' ? info.stage : info.status;
+    if (stage !== of) {
+      bar?.end();
+      bar = new Progress(values, counted(info.status === 'read' ? 'texts' : 'percent'));
+    }
+    of = stage;
+    if (info.status === 'read') bar?.show({ done: info.texts, more: `${info.words} distinct words` });
+    if (info.status === 'train') bar?.show({ done: Math.floor(info.progress), total: 100, what: info.stage });
   };
 }
 
@@ -26,7 +29,7 @@ export async function trainTokenizer(values: Values, files: string[]): Promise<v
   if (files.length > 0 && values['file']) throw new InputError('expected files or --file, found both');
   const from: Values = { input: 'text', ...values, ...(files.length > 0 && { file: files }) };
   async function* texts(): AsyncGenerator<string> {
-    for await (const portion of items(from, [])) for (const item of portion) yield item.text;
+    for await (const portion of items(from, [], false)) for (const item of portion) yield item.text;
   }
   const shown = process.stderr.isTTY || flag(values, 'progress');
   const flags = given({
@@ -34,7 +37,7 @@ export async function trainTokenizer(values: Values, files: string[]): Promise<v
     vocab_size: count(values, 'vocab-size'),
     min_frequency: count(values, 'min-frequency'),
     special_tokens: values['special-token'] as string[] | undefined,
-    progress_callback: shown ? showProgress() : undefined,
+    progress_callback: shown ? shower(values) : undefined,
   });
   const tokenizer = await AutoTokenizer.train(texts(), { ...jsonOptions(values), ...flags } as TrainOptions);
   await writeOut('out', out, tokenizer.save());
