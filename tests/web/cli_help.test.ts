@@ -20,10 +20,7 @@ describe('wattn help TASK', () => {
 
   it.each(kTaskNames)('%s: what it needs, an example that the command takes, and its options', async (task) => {
     const { code, out } = await wattn(['help', task]);
-    expect([code, out]).toEqual([
-      0,
-      expect.stringMatching(new RegExp(`^Task: ${task}\n\n.+\n\n {2}Needs .+\n {2}Models .+`)),
-    ]);
+    expect([code, out]).toEqual([0, expect.stringMatching(new RegExp(`^Task: ${task}\n\n.+\n\n {2}Needs .+\n {2}Models .+`))]);
     const [, example = ''] = /^ {2}Example {2}wattn (.+)$/m.exec(out) ?? [];
     const words = [...example.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, one, two, three]) => one ?? two ?? three!);
     expect((await wattn([...words, '--help'])).out).toMatch(/^Usage: wattn /); // options are read first

@@ -147,6 +147,7 @@ export const wire = command('check wire', ...node('tools/wire.mjs', '--check'));
 export const cppFormat = command('check C++ format', ...node('tools/format.mjs', '--check', 'cpp'));
 export const webFormat = command('check JS and TS format', ...node('tools/format.mjs', '--check', 'web'));
 export const tidy = command('check C++ names', ...node('tools/tidy.mjs'));
+export const prose = command('check prose', ...node('tools/prose.mjs'));
 export const types = command('check types', ...node('node_modules/typescript/bin/tsc'));
 export const rebuild = command('check bytes of a rebuild', ...node('tools/check_rebuild.mjs'));
 export const docs = command('build docs', ...node('tools/docs/build.mjs'));
