@@ -10,7 +10,7 @@ const nativeTests = (preset, ...beside) => [stages.cmakeBuild(preset, 'all'), [s
 const test = [...build, ...nativeTests('native-debug'), ...jestTests];
 /** What `test` leaves out: the other builds' native tests, and static checks. */
 const checks = [
-  ...nativeTests('native-release', stages.includes, stages.wire, stages.cppFormat),
+  ...nativeTests('native-release', stages.includes, stages.wire, stages.prose, stages.cppFormat),
   stages.cmakeBuild('native-release', 'bench'),
   ...nativeTests('wasm-simd', stages.webFormat, stages.types, stages.docs, stages.dist),
   stages.rebuild,

@@ -1,4 +1,5 @@
 // The linter of the documents (tools/lib/prose_rules.mjs) finds what it is for, and lets pass what is fine.
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './support.js';
 
@@ -50,4 +51,19 @@ describe('the prose linter', () => {
     expect(rulesOf('It **utilizes** memory.')).toEqual(['1 phrase']);
     expect(rulesOf('The option `in order to` and reutilizes.')).toEqual([]);
   });
+});
+
+it('CHANGELOG has one line an entry, under Added, Changed and Fixed', () => {
+  const lines = readFileSync(join(root, 'CHANGELOG.md'), 'utf8').split('\n');
+  const versions = lines.filter((line) => line.startsWith('## '));
+  expect(versions[0]).toBe('## Unreleased');
+  expect(versions).toContain(`## ${JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version}`);
+  const parts = lines.filter((line) => line.startsWith('### '));
+  expect(parts.filter((part) => !['### Added', '### Changed', '### Fixed'].includes(part))).toEqual([]);
+  const begin = lines.indexOf('## Unreleased');
+  // Groups of "Added" have a line that names them.
+  const odd = lines
+    .slice(begin)
+    .filter((line) => !/^(|- [a-z_-]+: .{10,180}[.)]|#{2,3} .+|[A-Z][\w, ]{3,40}|The first version\..+)$/.test(line));
+  expect(odd).toEqual([]);
 });
