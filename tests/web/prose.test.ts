@@ -43,6 +43,7 @@ describe('the prose linter', () => {
     expect(rulesOf('The name of the state of the cache of a model is kept.')).toEqual(['1 chain of "of"']);
     expect(rulesOf('The name of the state of a model is kept.')).toEqual([]);
     expect(rulesOf('One of them, the state of a cache, is part of it.')).toEqual([]);
+    expect(rulesOf('It reads files of models, of adapters, of indexes.')).toEqual([]); // a list, not a chain
   });
 
   it('finds phrases that have a better wording, and not in code or as parts of words', () => {
