@@ -123,7 +123,7 @@ function blocksOf(text) {
   return blocks;
 }
 
-const kEnd = /^(?:[^.]{2,}|\d)?[.!?]$/; // a word with its full stop, or a mark alone
+const kEnd = /^(?:[^.]{2,}|\d|s)?[.!?]$/; // a word with its full stop, or a mark alone; s: seconds
 const kAbbreviation = /^(etc|vs|cf|al|resp|approx)\.$/;
 
 /** The parser goes on where the next sentence begins with a small letter or with code, as names do: those are sentences, too. */
