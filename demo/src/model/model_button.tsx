@@ -2,11 +2,13 @@
 import './model.css';
 import { useRef } from 'preact/hooks';
 import { ModelDialog } from './model_dialog.js';
+import { useHistoryStep } from '../ui/step.js';
 import type { ModelControl } from './use_model.js';
 
 export function ModelButton({ control }: { control: ModelControl }) {
   const { ready, loading } = control.state;
   const dialog = useRef<HTMLDialogElement>(null);
+  const step = useHistoryStep(() => dialog.current?.close());
   const percent = loading?.progress ? `${Math.floor(loading.progress.progress)} %` : '…';
   return (
     <>
@@ -15,7 +17,7 @@ export function ModelButton({ control }: { control: ModelControl }) {
         class="model-button"
         aria-haspopup="dialog"
         onClick={() => {
-          history.pushState({ dialog: true }, ''); // so that Back closes it
+          step.enter();
           dialog.current?.showModal();
         }}
       >
@@ -27,7 +29,7 @@ export function ModelButton({ control }: { control: ModelControl }) {
           <path d="M2 4l4 4 4-4" />
         </svg>
       </button>
-      <ModelDialog control={control} dialog={dialog} />
+      <ModelDialog control={control} dialog={dialog} onClosed={step.leave} />
     </>
   );
 }

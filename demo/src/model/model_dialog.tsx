@@ -11,9 +11,11 @@ import { kBundled, type LoadProgress, type ModelControl, type ReadyModel } from 
 interface DialogProps {
   control: ModelControl;
   dialog: RefObject<HTMLDialogElement | null>;
+  /** Called when it was closed, in whatever way. */
+  onClosed: () => void;
 }
 
-export function ModelDialog({ control, dialog }: DialogProps) {
+export function ModelDialog({ control, dialog, onClosed }: DialogProps) {
   const { ready, loading, error } = control.state;
   const isDone = ready !== undefined && loading === undefined && error === undefined;
   const serial = ready?.serial;
@@ -24,15 +26,9 @@ export function ModelDialog({ control, dialog }: DialogProps) {
   useEffect(() => {
     if (error && dialog.current && !dialog.current.open) dialog.current.showModal();
   }, [error]);
-  // The browser's Back closes it, and closing it by other ways takes that step back.
-  useEffect(() => {
-    const onBack = () => dialog.current?.close();
-    addEventListener('popstate', onBack);
-    return () => removeEventListener('popstate', onBack);
-  }, []);
   const onClose = () => {
     control.forget();
-    if ((history.state as { dialog?: boolean } | null)?.dialog) history.back();
+    onClosed();
   };
   return (
     <dialog
