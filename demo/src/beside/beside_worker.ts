@@ -1,9 +1,10 @@
-// Beside the page: what trains and would block it. One worker does one task; the page ends it when it is no longer wanted. wattn is part of
+// Beside the page: what trains or computes for long, and would block it. One worker does one task; the page ends it when it is no longer wanted. wattn is part of
 // this script once, for all tasks.
 
 import type { Finished } from './task.js';
 
 const tasks = {
+  place: async () => (await import('../map/map_task.js')).place,
   lesson: async () => (await import('../lessons/lesson_task.js')).lesson,
   words: async () => (await import('../words/words_task.js')).words,
   write: async () => (await import('../write/write_task.js')).write,

@@ -22,18 +22,20 @@ export function FolderWay({ control }: { control: ModelControl }) {
     if (files?.length) void take(() => filesOfPicker(files));
     input.value = ''; // so that the same can be chosen again
   };
-  // The whole page takes the drop: beside the zone, the browser would leave the page and show the folder.
+  // The whole page takes the drop: beside the zone, the browser would leave the page and show the folder. What a panel has taken is no model.
   useEffect(() => {
     const controller = new AbortController();
     const { signal } = controller;
     const onOver = (event: DragEvent) => {
+      if (event.defaultPrevented) return setOver(false);
       event.preventDefault();
       setOver(true);
     };
     const onLeave = (event: DragEvent) => event.relatedTarget === null && setOver(false);
     const onDrop = (event: DragEvent) => {
-      event.preventDefault();
       setOver(false);
+      if (event.defaultPrevented) return;
+      event.preventDefault();
       if (event.dataTransfer) void take(filesOfDrop(event.dataTransfer));
     };
     addEventListener('dragover', onOver, { signal });

@@ -1,8 +1,9 @@
 // The pieces as points on a canvas: hover, select by mouse or keyboard, coloured by cluster, hits ringed.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { shapesOf } from '../ui/drawn.js';
 import { shorten } from '../ui/format.js';
 import { escaped } from '../ui/picture.js';
+import { nearest, stepTo, useTheme, useWidth } from '../ui/plane.js';
 import type { Hit, IndexFacts } from './types.js';
 
 interface MapProps {
@@ -34,51 +35,6 @@ function layOut({ picture: { points } }: IndexFacts, query: [number, number] | u
   const places = new Float32Array(points.length);
   for (let i = 0; i < points.length; i += 2) places.set(place(points[i] as number, points[i + 1] as number), i);
   return { places, place };
-}
-
-function nearest(places: Float32Array, x: number, y: number, reach: number, accept = (_dx: number, _dy: number) => true) {
-  let [best, least] = [undefined as number | undefined, reach * reach];
-  for (let i = 0; 2 * i < places.length; ++i) {
-    const [dx, dy] = [(places[2 * i] as number) - x, (places[2 * i + 1] as number) - y];
-    const far = dx * dx + dy * dy;
-    if (far < least && accept(dx, dy)) [best, least] = [i, far];
-  }
-  return best;
-}
-
-/** From a point to its nearest neighbour in a key's direction. */
-function stepTo(key: string, places: Float32Array, from: number): number | undefined {
-  const [x, y] = [places[2 * from] as number, places[2 * from + 1] as number];
-  const ways: Record<string, (dx: number, dy: number) => boolean> = {
-    ArrowRight: (dx, dy) => dx > 0 && Math.abs(dy) <= dx,
-    ArrowLeft: (dx, dy) => dx < 0 && Math.abs(dy) <= -dx,
-    ArrowDown: (dx, dy) => dy > 0 && Math.abs(dx) <= dy,
-    ArrowUp: (dx, dy) => dy < 0 && Math.abs(dx) <= -dy,
-  };
-  const way = ways[key];
-  return way && (nearest(places, x, y, Infinity, way) ?? from);
-}
-
-function useWidth() {
-  const frame = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(0);
-  useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.round(entry.contentRect.width)));
-    observer.observe(frame.current as HTMLDivElement);
-    return () => observer.disconnect();
-  }, []);
-  return [frame, width] as const;
-}
-
-/** Another number whenever light turns to dark. */
-function useTheme(): number {
-  const [turn, setTurn] = useState(0);
-  useEffect(() => {
-    const observer = new MutationObserver(() => setTurn((before) => before + 1));
-    observer.observe(document.documentElement, { attributeFilter: ['data-theme'] });
-    return () => observer.disconnect();
-  }, []);
-  return turn;
 }
 
 export function PieceMap(props: MapProps) {

@@ -1,4 +1,5 @@
 // Panel: search by words and meaning in texts of one's own, and how their pieces lie to each other.
+import '../ui/clusters.css';
 import './search.css';
 import type { EmbedOptions, ModelSpecifier } from 'wattn';
 import { useEffect, useRef, useState } from 'preact/hooks';
