@@ -1,8 +1,8 @@
 // Beside the page: places texts on a plane by their vectors. First the principal components, then UMAP from there, sent as it goes.
 import { UMAP } from 'umap-js';
 import type { Finished, Report } from '../beside/task.js';
-import { principalPlane, project } from '../search/pca.js';
-import { kNear, nearestRows, unitRows } from './near.js';
+import { principalPlane, project, type Plane } from '../search/pca.js';
+import { best, kNear, nearestRows, unitRows } from './near.js';
 
 export interface Asked {
   /** [rows, dim] */
@@ -26,31 +26,48 @@ const kNeighbours = 15;
 const kMinDist = 0.4; // larger than usual: dots of one group stay apart
 const kSpread = 10; // the plane's longest side before UMAP begins, from the middle
 const kPause = 40; // ms between two maps that are sent
-const kSampled = 200; // texts whose neighbours are compared
+const kEpochs = 200;
+const kPlaneRows = 1000; // from which the plane is found
+const kSampled = 100; // texts whose neighbours are compared
 
-function* numbers(): Generator<number, never> {
-  for (let state = 1; ;) {
+/** Numbers from 0 to 1, the same for each map. */
+function draws(): () => number {
+  let state = 1;
+  return () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    yield state / 2 ** 32;
-  }
+    return state / 2 ** 32;
+  };
+}
+
+/** Rows that stand evenly among all: [count] of their numbers. */
+function someOf(rows: number, count: number): number[] {
+  const step = Math.max(1, Math.floor(rows / count));
+  return Array.from({ length: Math.min(count, rows) }, (_, i) => i * step);
+}
+
+/** The plane of all rows, or of a part of them that shows as much. */
+function planeOf(units: Float32Array, dim: number): Plane {
+  const rows = units.length / dim;
+  if (rows <= kPlaneRows) return principalPlane(units, dim);
+  const some = new Float32Array(kPlaneRows * dim);
+  someOf(rows, kPlaneRows).forEach((row, i) => some.set(units.subarray(row * dim, (row + 1) * dim), i * dim));
+  return principalPlane(some, dim);
 }
 
 /** Which rows are near to a sample of rows, by their vectors. */
 function sampleOf(units: Float32Array, dim: number) {
   const rows = units.length / dim;
-  const step = Math.max(1, Math.floor(rows / kSampled));
-  const sample = Array.from({ length: Math.min(kSampled, rows) }, (_, i) => i * step);
+  const sample = someOf(rows, kSampled);
   const near = sample.map((row) => new Set(nearestRows(units, dim, row).map(({ row: other }) => other)));
   /** points: [rows, 2] */
   return (points: Float32Array): number => {
     let [kept, all] = [0, 0];
     sample.forEach((row, i) => {
       const [x, y] = [points[2 * row] as number, points[2 * row + 1] as number];
-      const far = Float32Array.from({ length: rows }, (_, k) =>
-        k === row ? Infinity : ((points[2 * k] as number) - x) ** 2 + ((points[2 * k + 1] as number) - y) ** 2,
+      const closeness = Float32Array.from({ length: rows }, (_, k) =>
+        -Math.hypot((points[2 * k] as number) - x, (points[2 * k + 1] as number) - y),
       );
-      const last = [...far].sort((a, b) => a - b)[kNear - 1] ?? Infinity;
-      for (const other of near[i] as Set<number>) kept += Number((far[other] as number) <= last);
+      for (const other of best(closeness, kNear, row)) kept += Number(near[i]?.has(other.row));
       all += (near[i] as Set<number>).size;
     });
     return all === 0 ? 1 : kept / all;
@@ -73,18 +90,18 @@ export async function place({ vectors, dim }: Asked, report: Report): Promise<Fi
   const say = (placed: Placed) => report(placed);
   const rows = vectors.length / dim;
   const units = unitRows(vectors, dim);
-  const plane = principalPlane(units, dim);
+  const plane = planeOf(units, dim);
   const start = scaled(project(units, dim, plane));
   const keptOf = sampleOf(units, dim);
   const kept = keptOf(start);
   say({ stage: 'plane', points: start, share: plane.shares[0] + plane.shares[1], kept });
   if (rows < 4) return { first: { points: start, kept } };
   say({ stage: 'neighbours' });
-  const random = numbers();
   const umap = new UMAP({
     nNeighbors: Math.min(kNeighbours, rows - 1),
     minDist: kMinDist,
-    random: () => random.next().value,
+    nEpochs: kEpochs,
+    random: draws(),
     distanceFn: oneMinusDot,
   });
   const epochs = umap.initializeFit(Array.from({ length: rows }, (_, i) => units.subarray(i * dim, (i + 1) * dim) as never));

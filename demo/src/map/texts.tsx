@@ -135,7 +135,7 @@ function Progress({ map: { stage, share, embedded, stop, stopped, data, ms } }: 
   const says = stage === 'embed' ? `Embedded ${formatCount(embedded ?? 0)} texts.` : kSays[stage];
   return (
     <div class="loading">
-      <progress aria-label="Making the map" {...(share !== undefined && { value: share, max: 1 })} />
+      <progress aria-label="Making the map" data-map={stage} {...(share !== undefined && { value: share, max: 1 })} />
       <div class="loading-line">
         <span>{says}</span>
         <button type="button" class="secondary outline small" onClick={stop}>
