@@ -12,6 +12,7 @@ import * as attention from './smoke/attention.mjs';
 import * as classify from './smoke/classify.mjs';
 import * as compare from './smoke/compare.mjs';
 import * as engines from './smoke/engines.mjs';
+import * as exercises from './smoke/exercises.mjs';
 import * as lessons from './smoke/lessons.mjs';
 import * as map from './smoke/map.mjs';
 import * as offline from './smoke/offline.mjs';
@@ -28,7 +29,7 @@ import { accessible, check, counts, expect, finish, kModel, launch, narrow, open
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const kConfig = here('vite.config.ts');
-const kPanels = { story, whole, search, map, teach, classify, attention, positions, tokens, write, words, lessons, about };
+const kPanels = { story, whole, search, map, teach, classify, attention, positions, tokens, write, words, exercises, lessons, about };
 const kBudget = 450_000; // bytes of code after brotli
 
 const brotliSize = (path) => brotliCompressSync(readFileSync(path)).length;

@@ -3,6 +3,7 @@ import './tabs.css';
 import type { EmbedOptions } from 'wattn';
 import type { FunctionComponent } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { kOfPanel, titleOf } from './exercises/list.js';
 import type { ModelControl, ReadyModel } from './model/use_model.js';
 import type { PanelProps } from './panel.js';
 import { StoryPanel } from './story/story.js';
@@ -32,7 +33,12 @@ const kTabs: readonly Tab[] = [
   { id: 'teach', name: 'Your own labels', Panel: lazy(async () => (await import('./teach/teach.js')).TeachPanel) },
   { id: 'classify', name: 'Ready-made labels', Panel: lazy(async () => (await import('./classify/classify.js')).ClassifyPanel) },
   { id: 'write', name: 'Write', Panel: lazy(async () => (await import('./write/write.js')).WritePanel) },
-  { id: 'lessons', name: 'Lessons', Panel: lazy(async () => (await import('./lessons/lessons_panel.js')).LessonsPanel) },
+  {
+    id: 'exercises',
+    name: 'Exercises',
+    Panel: lazy(async () => (await import('./exercises/exercises_panel.js')).ExercisesPanel),
+  },
+  { id: 'lessons', name: 'Experiments', Panel: lazy(async () => (await import('./lessons/lessons_panel.js')).LessonsPanel) },
 ];
 
 /** What a person can do here, each with its panels; the first is shown. */
@@ -43,7 +49,7 @@ const kPlaces: readonly { name: string; panels: readonly string[] }[] = [
   { name: 'Meaning', panels: ['search', 'map', 'compare', 'words'] },
   { name: 'Labels', panels: ['teach', 'classify'] },
   { name: 'Write', panels: ['write'] },
-  { name: 'Learn', panels: ['lessons'] },
+  { name: 'Learn', panels: ['exercises', 'lessons'] },
 ];
 
 const kIds = [kStory.id, ...kTabs.map(({ id }) => id)];
@@ -55,7 +61,7 @@ const tabOfAddress = () => kIds.find((id) => id === readAddress().panel);
 export function Tabs({ model, load }: { model?: ReadyModel; load: ModelControl['load'] }) {
   const [active, setActive] = useState(() => tabOfAddress() ?? kStory.id);
   const [visited, setVisited] = useState<ReadonlySet<string>>(() => new Set([active]));
-  const [arrivals, setArrivals] = useState(0); // of addresses that say other than the panels show
+  const [arrivals, setArrivals] = useState<Readonly<Record<string, number>>>({}); // of addresses that say other than their panel shows
   useEffect(() => {
     const follow = async () => {
       await unpackAddress();
@@ -63,7 +69,7 @@ export function Tabs({ model, load }: { model?: ReadyModel; load: ModelControl['
       if (!id) return;
       setActive(id);
       setVisited((before) => new Set([...before, id]));
-      if (takeAddress()) setArrivals((before) => before + 1);
+      if (takeAddress()) setArrivals((before) => ({ ...before, [id]: (before[id] ?? 0) + 1 }));
       showInAddress(id);
     };
     const onHash = () => void follow();
@@ -75,7 +81,6 @@ export function Tabs({ model, load }: { model?: ReadyModel; load: ModelControl['
     () => (model?.embed.info().pooled ? {} : { pooling: 'mean', normalize: true }),
     [model?.serial],
   );
-  const key = `${model?.serial} ${arrivals}`;
   const place = kPlaces.find(({ panels }) => panels.includes(active));
   return (
     <>
@@ -108,17 +113,29 @@ export function Tabs({ model, load }: { model?: ReadyModel; load: ModelControl['
       )}
       {visited.has(kStory.id) && (
         <div hidden={active !== kStory.id} data-panel={kStory.id}>
-          <StoryPanel key={arrivals} shown={active === kStory.id} options={options} load={load} {...(model && { model })} />
+          <StoryPanel key={arrivals[kStory.id]} shown={active === kStory.id} options={options} load={load} {...(model && { model })} />
         </div>
       )}
       {kTabs.map(
         ({ id, Panel }) =>
           visited.has(id) && (
-            <div key={`${id} ${key}`} hidden={id !== active} data-panel={id}>
+            <div key={`${id} ${model?.serial} ${arrivals[id]}`} hidden={id !== active} data-panel={id}>
               {model ? <Panel model={model} options={options} load={load} /> : <p class="hint loading-panel">Loading the model…</p>}
             </div>
           ),
       )}
+      <ToExercise panel={active} />
     </>
+  );
+}
+
+/** Each panel leads to the exercise that goes with it. */
+function ToExercise({ panel }: { panel: string }) {
+  const exercise = kOfPanel[panel];
+  if (!exercise) return null;
+  return (
+    <p class="hint to-exercise">
+      <a href={`#exercises?at=${exercise}`}>Exercise: {titleOf(exercise)}</a>
+    </p>
   );
 }

@@ -7,7 +7,7 @@ export { moduleOf, withResults } from './site/program.js';
 
 /** The order of the guides, which are docs/NAME.md. */
 export const kOrder =
-  'start choose phone ship safe frameworks edge pages tasks tokenizers inside cli serve loading gpu models limits errors wrong search site_search evaluation training adapters generation structured tools entities redaction retrieval static packing nn lessons scale integrations migration'.split(
+  'start choose phone ship safe frameworks edge pages tasks tokenizers inside cli serve loading gpu models limits errors wrong search site_search evaluation training adapters generation structured tools entities redaction retrieval static packing nn lessons teaching scale integrations migration'.split(
     ' ',
   );
 

@@ -1,7 +1,7 @@
 // The exercises: each asks for a number or a choice, and its answer is computed from what the page's model did with the sentence.
 import { cos_sim, type EmbedOptions, type FeatureExtractionPipeline } from 'wattn';
 import { nn, Tensor } from 'wattn/nn';
-import { kindOf, firstToken, linkToTell } from '../attention/kinds.js';
+import { firstToken, kindOf, kKinds, linkToTell } from '../attention/kinds.js';
 import { stepsOf } from '../attention/head_steps.js';
 import type { Inside } from '../attention/use_inside.js';
 import { move } from '../positions/attend.js';
@@ -82,7 +82,7 @@ function dotExercise({ inside }: Material): Exercise {
     ],
     answer: { number: sum(products), within: 0.06 },
     hint: 'Multiply what stands in one column, then add the products. Two minus signs make a plus.',
-    because: `${products.map((x) => short(x, 2)).join(' + ')} = ${short(sum(products), 2)}`,
+    because: `${products.map((x) => (x < 0 ? `(${short(x, 2)})` : short(x, 2))).join(' + ')} = ${short(sum(products), 2)}`,
     model: `With all ${inside.headDim} numbers, not rounded, the model gets ${short(steps.scores[to] as number, 2)} (${where}).`,
     see: ['#attention?view=steps', 'Attention, step by step'],
   };
@@ -161,7 +161,7 @@ function headsExercise({ inside }: Material): Exercise {
     answer: { choice: right, choices: shown.map((_, i) => nameOf(i)) },
     hint: 'Read a row from left to right: in the head that looks back, each token names the one on its left.',
     because: `In ${nameOf(right)}, most tokens look at their left neighbour.`,
-    model: `Attention on the token before: ${shown.map(({ layer, head, share }, i) => `${nameOf(i)} (layer ${layer + 1}, head ${head + 1}; mostly ${kindOf(inside, weightsOf({ layer, head, share }))}) ${percent(share)}`).join(', ')}.`,
+    model: `Attention on the token before: ${shown.map(({ layer, head, share }, i) => `${nameOf(i)} (layer ${layer + 1}, head ${head + 1}; it looks at ${kKinds[kindOf(inside, weightsOf({ layer, head, share }))]}) ${percent(share)}`).join(', ')}.`,
     see: ['#attention', 'Attention'],
   };
 }
@@ -177,7 +177,7 @@ async function positionsExercise({ embed, options }: Material): Promise<Exercise
   return {
     id: 'positions',
     rule: 'Attention compares every token with every other, wherever they stand. Order enters only by positions.',
-    asks: `“${kOrders[0]}”, “${kOrders[1]}”: who says the same of both?`,
+    asks: `“${kOrders[0]}” and “${kOrders[1]}”: which of these gives both sentences the same vector?`,
     given: [],
     answer: {
       choice: same[0] ? (same[1] ? 2 : 0) : same[1] ? 1 : 3,

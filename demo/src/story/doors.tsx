@@ -8,7 +8,7 @@ const kDoors = [
   ],
   ['search', 'Search', 'Find what a text means in documents of your own, even where no word is the same.'],
   ['teach', 'Classify', 'Teach it your labels with a handful of examples, and fine-tune it in seconds.'],
-  ['lessons', 'Learn', 'Small experiments that train as you watch: word order, scaling, sorting, writing.'],
+  ['exercises', 'Learn', 'Exercises with the model’s own numbers, and experiments that train as you watch.'],
   ['attention', 'Look inside', 'Every head of every layer, as lines, numbers and steps. Turn one off.'],
 ] as const;
 
