@@ -68,6 +68,7 @@ async function onStaticHost(browser, { url, asked }) {
   await check('light, the choice of a model: axe-core', () => accessible(page));
   await check('loading can be cancelled, and the model before it stays', () => compare.cancel(page));
   await check('Escape and Back close the choice and change nothing', () => compare.closes(page));
+  await check('what is typed or followed as the choice closes is not lost', () => compare.typedAsItCloses(page));
   await check('the model in the package', () => compare.bundled(page));
   await check('a model from a folder of this machine', () => compare.folder(page));
   await check('a model from one file of this machine', () => compare.file(page));

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { linked, saved } from './pictures.mjs';
-import { accessible, becomes, expect, kModel, open } from './support.mjs';
+import { accessible, becomes, expect, kModel, open, painted } from './support.mjs';
 
 const kGguf = fileURLToPath(new URL('../../models/default/wattn-default.gguf', import.meta.url));
 
@@ -239,6 +239,47 @@ export async function closes(page) {
   await page.getByRole('button', { name: 'Close' }).click();
   await closed(page);
   expect('the address and the matrix', [page.url(), await cellTexts(page)], [address, before]);
+  await choose(page);
+}
+
+/** Does something in the very task in which the dialog has closed, before the step that it had in the history is taken back. Waits for that. */
+const asItCloses = (page, what, argument) =>
+  page.evaluate(
+    ({ what, argument }) =>
+      new Promise((resolve) => {
+        const dialog = document.querySelector('.model-dialog[open]');
+        addEventListener('popstate', () => setTimeout(resolve), { once: true });
+        dialog.addEventListener('close', () => {
+          const element = document.querySelector(argument.selector);
+          if (what === 'click') return element.click();
+          element.value = argument.text;
+          element.dispatchEvent(new InputEvent('input', { bubbles: true }));
+        });
+        dialog.close();
+      }),
+    { what, argument },
+  );
+
+/** Going back takes a while; what is typed or followed meanwhile counts. */
+export async function typedAsItCloses(page) {
+  const inAddress = () => new URLSearchParams(new URL(page.url()).hash.split('?')[1]).get('query');
+  await page.keyboard.press('Escape');
+  await closed(page);
+  await page.locator('#query').fill('typed before');
+  await becomes('in the address', inAddress, 'typed before');
+  await choose(page);
+  await asItCloses(page, 'type', { selector: '#query', text: 'typed as it closed' });
+  await becomes('in the address', inAddress, 'typed as it closed');
+  await painted(page);
+  expect('the text', await page.locator('#query').inputValue(), 'typed as it closed');
+  await choose(page);
+  await asItCloses(page, 'click', { selector: '.tabs a[href="#whole"]' });
+  await page.locator('[data-panel=whole]:not([hidden])').waitFor();
+  await becomes('the address', () => new URL(page.url()).hash.split('?')[0], '#whole');
+  await painted(page);
+  expect('the address stays', new URL(page.url()).hash.split('?')[0], '#whole');
+  await page.goBack();
+  await becomes('back', () => new URL(page.url()).hash.split('?')[0], '#compare');
   await choose(page);
 }
 

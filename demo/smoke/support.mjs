@@ -178,7 +178,7 @@ export async function open(browser, url, options = {}) {
     addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(Number(process.env.PATIENCE ?? kPatience));
+  page.setDefaultTimeout(kPatience);
   const said = [];
   page.on(
     'console',

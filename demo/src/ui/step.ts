@@ -8,11 +8,17 @@ interface HistoryStep {
   leave(): void;
 }
 
-/** Where the page stands, in the state of an entry of the history. */
+interface Step {
+  number: number;
+  /** Whether the step is being taken back, which takes a while. */
+  isLeaving: boolean;
+  /** The address of a link that was followed meanwhile. */
+  followed?: string;
+}
+
+/** In the state of an entry of the history: the step that was entered from it, or that it is. */
 interface Marks {
-  /** The entry from which this step was entered. */
   under?: number;
-  /** The step itself. */
   over?: number;
 }
 
@@ -20,35 +26,37 @@ const marksNow = () => (history.state ?? {}) as Marks;
 
 let lastStep = 0;
 
-/**
- * close: called when Back was used. Going back takes a while, and what a person does meanwhile is not lost: the address then follows the page, not
- * the page the address.
- */
+/** close: called when Back was used. What a person does until the step is taken back is not lost: then the address follows the page. */
 export function useHistoryStep(close: () => void): HistoryStep {
-  const step = useRef<number | undefined>(undefined);
+  const step = useRef<Step | undefined>(undefined);
   const closing = useRef(close);
   closing.current = close;
   useEffect(() => {
     const onPop = () => {
-      if (step.current === undefined) return;
+      const { current } = step;
+      if (!current) return;
       const { under, over } = marksNow();
-      if (over === step.current) return history.forward(); // a link was followed before the way back ended: it is the next entry
-      if (under !== step.current) return;
+      const { number, isLeaving, followed } = current;
+      if (over === number) return isLeaving ? history.back() : undefined; // some browsers go back from the link's entry instead
+      if (under !== number && isLeaving) return void (current.followed = location.hash);
       step.current = undefined;
       closing.current();
-      showInAddress(readAddress().panel);
+      if (under === number) showInAddress(readAddress().panel);
+      if (followed !== undefined) location.hash = followed;
     };
     addEventListener('popstate', onPop);
     return () => removeEventListener('popstate', onPop);
   }, []);
   return {
     enter() {
-      step.current = ++lastStep;
-      history.replaceState({ ...marksNow(), under: step.current }, '');
-      history.pushState({ over: step.current }, '');
+      step.current = { number: ++lastStep, isLeaving: false };
+      history.replaceState({ ...marksNow(), under: lastStep }, '');
+      history.pushState({ over: lastStep }, '');
     },
     leave() {
-      if (step.current !== undefined && marksNow().over === step.current) history.back();
+      if (!step.current || marksNow().over !== step.current.number) return;
+      step.current.isLeaving = true;
+      history.back();
     },
   };
 }
