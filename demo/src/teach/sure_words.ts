@@ -6,6 +6,7 @@ const kDeviations = 2;
 const kLeast = 0.02; // of a score
 
 export interface Example {
+  text: string;
   label: string;
   vector: Float32Array;
 }
@@ -35,7 +36,7 @@ export function isSure(word: string, effects: readonly number[]): boolean {
   return mean >= kLeast && mean >= kDeviations * deviation;
 }
 
-const tensorOf = (vectors: readonly Float32Array[]) => {
+export const tensorOf = (vectors: readonly Float32Array[]) => {
   const dim = vectors[0]?.length ?? 0;
   const data = new Float32Array(vectors.length * dim);
   vectors.forEach((vector, i) => data.set(vector, i * dim));

@@ -11,6 +11,7 @@ import { Explained } from './explained.js';
 import { Labels } from '../classify/labels.js';
 import { useAnswer } from '../classify/use_task.js';
 import { CodeOf } from '../ui/copy.js';
+import { DataView } from './data_view.js';
 import { FineTuneCard } from './fine_tune.js';
 import { sureWords } from './sure_words.js';
 import { ofAll } from '../ui/interval.js';
@@ -61,6 +62,7 @@ export function TeachPanel({ model, options }: PanelProps) {
         </div>
         <CodeOf code={teachCode(model.source, classes, text, options)} />
       </article>
+      <DataView embed={model.embed} options={options} taught={taught} />
       <FineTuneCard model={model} options={options} classes={classes} text={text} />
     </div>
   );

@@ -61,7 +61,7 @@ async function fit(
   );
   return {
     classifier,
-    examples: examples.map(({ label }, i) => ({ label, vector: rows[i] as Float32Array })),
+    examples: examples.map(({ text, label }, i) => ({ text, label, vector: rows[i] as Float32Array })),
     ms: performance.now() - start,
     isLoaded: false,
   };
