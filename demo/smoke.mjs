@@ -29,7 +29,22 @@ import { accessible, check, counts, expect, finish, kModel, launch, narrow, open
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const kConfig = here('vite.config.ts');
-const kPanels = { story, whole, search, map, teach, classify, attention, positions, tokens, write, words, exercises, lessons, about };
+const kPanels = {
+  story,
+  whole,
+  search,
+  map,
+  teach,
+  classify,
+  attention,
+  positions,
+  tokens,
+  write,
+  words,
+  exercises,
+  lessons,
+  about,
+};
 const kBudget = 450_000; // bytes of code after brotli
 
 const brotliSize = (path) => brotliCompressSync(readFileSync(path)).length;

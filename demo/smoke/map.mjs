@@ -114,7 +114,8 @@ async function files(page) {
   expect('columns', head, ['text', 'label', 'x', 'y']);
   expect('rows', lines.map(([text, label]) => ({ text, label })), exampleRows(500)); // prettier-ignore
   const places = lines.map(([, , x, y]) => [Number(x), Number(y)]);
-  if (!places.flat().every(Number.isFinite) || new Set(places.map(String)).size < 400) throw new Error('the places are not those of points');
+  if (!places.flat().every(Number.isFinite) || new Set(places.map(String)).size < 400)
+    throw new Error('the places are not those of points');
   const marked = await download(page, 'Save marked as TSV');
   expect('marked', [...new Set(marked.slice(1).map(([, label]) => label))], ['health']);
   await saved(page, page.locator('.map-card'), { texts: ['health', 'A map of 500 texts'], elements: { image: 1 } });

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { card, labelsBecome, percent } from './classify.mjs';
 import { linked, saved as pictureSaved } from './pictures.mjs';
-import { accessible, check, demoModule, expect, kModel, nodeEntry, runs } from './support.mjs';
+import { accessible, becomes, check, demoModule, expect, kModel, nodeEntry, runs } from './support.mjs';
 
 const { ofAll } = await demoModule('ui/interval.ts');
 
@@ -67,6 +67,44 @@ async function saved(page, expected) {
   await labelsBecome(page, 'teach-title', expected);
 }
 
+/** Slices, confusions, what is near and which edits count: as Node computes them. */
+async function errs(page) {
+  const { pipeline, Classifier, cos_sim } = await nodeEntry();
+  const { confusionsOf, editsOf, flipsOf, judge, slicesOf, wordsOfLabels } = await demoModule('teach/judge.ts');
+  const embed = await pipeline('feature-extraction', kModel);
+  const pairs = Object.entries(kClasses).flatMap(([label, lines]) => lines.map((text) => ({ label, text })));
+  const vectors = (await embed(pairs.map(({ text }) => text))).tolist();
+  const examples = pairs.map((one, i) => ({ ...one, vector: Float32Array.from(vectors[i]) }));
+  const classifier = await Classifier.fit(embed, pairs.map(({ text }) => text), pairs.map(({ label }) => label), { validation: 3, class_weight: 'balanced' }); // prettier-ignore
+  const judged = await judge(embed, examples, classifier.C);
+  await page.getByLabel('Slice by a word of your own').fill('the');
+  const slices = slicesOf(judged, 'the').map(({ name, right, of }) => `${name}\t${ofAll(right, of)}`);
+  await becomes('slices', () => page.locator('.data-slices tr').allInnerTexts(), slices);
+  const [first] = confusionsOf(judged);
+  const summaries = await page.locator('.data-view summary').allInnerTexts();
+  expect('confusions', summaries, confusionsOf(judged).map(({ label, said, at }) => `${label} taken for ${said}: ${at.length}`)); // prettier-ignore
+  const { text, vector } = judged[first.at[0]];
+  await page.locator('.data-wrong button', { hasText: text }).first().click();
+  const near = judged
+    .filter((one) => one.text !== text)
+    .map((one) => [one.text, cos_sim(vector, one.vector)])
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, 5);
+  const shown = await page.locator('.data-near').first().locator('li').allInnerTexts();
+  near.forEach(([other], i) => expect('near', shown[i].startsWith(other), true));
+  await page.getByRole('button', { name: 'Try one word at a time' }).click();
+  await page.locator('[data-edits]').waitFor();
+  const [now] = await classifier([text]);
+  const instead = [...wordsOfLabels(judged, 4)].flatMap(([label, own]) => (label === now.label ? [] : own));
+  const edits = editsOf(text, instead);
+  const flips = flipsOf(edits, await classifier(edits.map((edit) => edit.text)), now.label, 6);
+  const found = await page.locator('[data-edits] li').allInnerTexts();
+  expect('edits', found.length, flips.length);
+  flips.forEach((flip, i) => expect('an edit', found[i].startsWith(`${flip.text} ${flip.says}`), true));
+  await embed.dispose();
+  return `${confusionsOf(judged).length} confusions, ${flips.length} edits`;
+}
+
 async function missing(page) {
   await page.getByLabel('Examples of down').fill('only one');
   await page.getByText('“down” needs at least two examples.').waitFor();
@@ -121,6 +159,7 @@ export async function drive(page) {
   await check("teach: scores, validation and explanation are Node's", async () => {
     expected = await teach(page);
   });
+  await check("teach: slices, confusions, nearest examples and edits are Node's", () => errs(page));
   await check("teach: fine-tuned as Node does it, to the adapter's last bit", () => fineTuned(page));
   await check('teach: the loss to take along', async () => {
     await pictureSaved(page, card(page, 'tune-title'), { texts: ['Fine-tuning: ', 'Loss by step'], elements: { polyline: 1 } });

@@ -113,7 +113,13 @@ export function Tabs({ model, load }: { model?: ReadyModel; load: ModelControl['
       )}
       {visited.has(kStory.id) && (
         <div hidden={active !== kStory.id} data-panel={kStory.id}>
-          <StoryPanel key={arrivals[kStory.id]} shown={active === kStory.id} options={options} load={load} {...(model && { model })} />
+          <StoryPanel
+            key={arrivals[kStory.id]}
+            shown={active === kStory.id}
+            options={options}
+            load={load}
+            {...(model && { model })}
+          />
         </div>
       )}
       {kTabs.map(

@@ -1,4 +1,6 @@
-// What the demo says of small counts, and which words it names: intervals against scipy, and words that chance alone names.
+// What the demo says of small counts, of errors and of answers: intervals against scipy, words that chance alone names, slices and edits, exercises.
+import { confusionsOf, editsOf, flipsOf, foldsOf, slicesOf, wordsOfLabels, type Judged } from '../../demo/src/teach/judge.js';
+import { isRight, readNumber, rightAnswer, type Exercise } from '../../demo/src/exercises/exercises.js';
 import { exactInterval, ofAll } from '../../demo/src/ui/interval.js';
 import { isSure, resampled } from '../../demo/src/teach/sure_words.js';
 
@@ -37,5 +39,81 @@ describe('a word that matters', () => {
     const drawn = resampled(examples, () => 0.4);
     expect(drawn.map(({ label }) => label)).toEqual(['a', 'a', 'a', 'b']);
     expect(new Set(drawn.map(({ i }) => i)).size).toBe(2);
+  });
+});
+
+describe('where a classifier errs', () => {
+  const judged: Judged[] = [
+    ['Pay it now?', 'ask', 'ask'],
+    ['You will not pay', 'tell', 'ask'],
+    ['You will pay it on the 3rd', 'tell', 'ask'],
+    ['Come', 'ask', 'tell'],
+  ].map(([text, label, said]) => ({ text: text!, label: label!, said: said!, score: 0.5, vector: new Float32Array(1) }));
+
+  it('gives each fold some of every label', () => {
+    expect(foldsOf(['a', 'a', 'b', 'a', 'b'])).toEqual({ folds: 2, of: [0, 1, 0, 0, 1] });
+    expect(foldsOf(Array.from({ length: 20 }, (_, i) => `${i % 2}`)).folds).toBe(5);
+  });
+
+  it('counts right answers by slice', () => {
+    expect(slicesOf(judged, ' WILL ').map(({ name, right, of }) => [name, right, of])).toEqual([
+      ['Label “ask”', 1, 2],
+      ['Label “tell”', 0, 2],
+      ['Below 4 words', 1, 2],
+      ['4 words or more', 0, 2],
+      ['Questions', 1, 1],
+      ['With a “not”', 0, 1],
+      ['With digits', 0, 1],
+      ['With “will”', 0, 2],
+      ['Without “will”', 1, 2],
+    ]);
+  });
+
+  it('lists confusions, the most frequent first', () => {
+    expect(confusionsOf(judged)).toEqual([
+      { label: 'tell', said: 'ask', at: [1, 2] },
+      { label: 'ask', said: 'tell', at: [3] },
+    ]);
+  });
+
+  it('tries words of other labels, one at a time', () => {
+    const words = wordsOfLabels(judged, 2);
+    expect(words.get('tell')).toEqual(['you', 'will']);
+    const edits = editsOf('I can’t, now', ['will', 'now']);
+    expect(edits.map(({ text }) => text)).toEqual([
+      'can’t, now',
+      'I , now',
+      'I can’t,',
+      'will can’t, now',
+      'now can’t, now',
+      'I will, now',
+      'I now, now',
+      'I can’t, will',
+    ]);
+    expect(edits[1]?.says).toBe('without “can’t”');
+    const answers = ['a', 'b', 'a', 'b', 'a', 'a', 'a', 'a'].map((label, i) => ({ label, score: i / 10 }));
+    expect(flipsOf(edits, answers, 'a', 5).map(({ says, label }) => [says, label])).toEqual([
+      ['without “can’t”', 'b'],
+      ['“will” instead of “I”', 'b'],
+    ]);
+  });
+});
+
+describe('an exercise', () => {
+  const make = (answer: Exercise['answer']) => ({ answer }) as Exercise;
+
+  it('takes a number as people write it', () => {
+    expect(['1.5', ' −2 ', '3,25', '70 %', '–1'].map(readNumber)).toEqual([1.5, -2, 3.25, 70, -1]);
+    expect(['', 'x', '1.2.3', 'Infinity'].map(readNumber)).toEqual([undefined, undefined, undefined, undefined]);
+  });
+
+  it('is right within what rounding leaves', () => {
+    const number = make({ number: 5.93, within: 0.06 });
+    expect([5.93, 5.9, 5.86, 6].map((given) => isRight(number, given))).toEqual([true, true, false, false]);
+    expect(rightAnswer(number)).toBe('5.93');
+    expect(rightAnswer(make({ number: 70.28, within: 1.5, unit: '%' }))).toBe('70.3 %');
+    const choice = make({ choice: 1, choices: ['a', 'b'] });
+    expect([0, 1].map((given) => isRight(choice, given))).toEqual([false, true]);
+    expect(rightAnswer(choice)).toBe('b');
   });
 });

@@ -272,4 +272,6 @@ export function isRight({ answer }: Exercise, given: number): boolean {
 
 /** The right answer in words. */
 export const rightAnswer = ({ answer }: Exercise): string =>
-  'choice' in answer ? (answer.choices[answer.choice] as string) : `${short(answer.number, answer.unit ? 1 : 2)}${answer.unit ? ` ${answer.unit}` : ''}`;
+  'choice' in answer
+    ? (answer.choices[answer.choice] as string)
+    : `${short(answer.number, answer.unit ? 1 : 2)}${answer.unit ? ` ${answer.unit}` : ''}`;

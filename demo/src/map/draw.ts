@@ -114,7 +114,8 @@ export class Drawing {
     }
     if (lasso.length < 4) return;
     context.beginPath();
-    for (let i = 0; i < lasso.length; i += 2) context.lineTo((lasso[i] as number) * this.ratio, (lasso[i + 1] as number) * this.ratio);
+    for (let i = 0; i < lasso.length; i += 2)
+      context.lineTo((lasso[i] as number) * this.ratio, (lasso[i + 1] as number) * this.ratio);
     context.closePath();
     context.setLineDash([6 * this.ratio, 4 * this.ratio]);
     context.stroke();

@@ -4,21 +4,13 @@ import { Choice } from '../ui/choice.js';
 import { oneOf, useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
 import type { Marked } from './chosen.js';
+import { byWords } from './rows.js';
 import type { MapControl, MapData } from './use_map.js';
 
 type By = 'words' | 'meaning';
 
 const kTypingMs = 120;
 const kMeant = 20; // texts that a search by meaning marks
-
-/** Texts that contain every word of a query, wherever it stands in them. */
-export function byWords(texts: readonly { text: string }[], query: string): number[] {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  return texts.flatMap(({ text }, i) => {
-    const lower = text.toLowerCase();
-    return words.every((word) => lower.includes(word)) ? [i] : [];
-  });
-}
 
 interface FindProps {
   map: MapControl;
@@ -55,7 +47,13 @@ export function Find({ map, data, onMarked }: FindProps) {
     <>
       <label for="map-query">Find texts by their meaning or their words</label>
       <div class="map-find">
-        <input id="map-query" type="search" value={query} autocomplete="off" onInput={(event) => onInput(event.currentTarget.value)} />
+        <input
+          id="map-query"
+          type="search"
+          value={query}
+          autocomplete="off"
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
         <Choice
           label="Search by"
           value={by}

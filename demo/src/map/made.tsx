@@ -109,7 +109,8 @@ function Shown({ map, data: { rows }, row }: { map: MapControl; data: MapData; r
   return (
     <p class="map-shown" role="status">
       {shown.label !== undefined && <b>{shown.label}: </b>}
-      {shorten(shown.text, kMostLetters)} <small class="hint">at {[x, y].map((one) => (one ?? 0).toFixed(2).replace('-', '−')).join(', ')}</small>
+      {shorten(shown.text, kMostLetters)}{' '}
+      <small class="hint">at {[x, y].map((one) => (one ?? 0).toFixed(2).replace('-', '−')).join(', ')}</small>
     </p>
   );
 }

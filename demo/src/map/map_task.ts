@@ -64,8 +64,9 @@ function sampleOf(units: Float32Array, dim: number) {
     let [kept, all] = [0, 0];
     sample.forEach((row, i) => {
       const [x, y] = [points[2 * row] as number, points[2 * row + 1] as number];
-      const closeness = Float32Array.from({ length: rows }, (_, k) =>
-        -Math.hypot((points[2 * k] as number) - x, (points[2 * k + 1] as number) - y),
+      const closeness = Float32Array.from(
+        { length: rows },
+        (_, k) => -Math.hypot((points[2 * k] as number) - x, (points[2 * k + 1] as number) - y),
       );
       for (const other of best(closeness, kNear, row)) kept += Number(near[i]?.has(other.row));
       all += (near[i] as Set<number>).size;

@@ -91,10 +91,23 @@ export async function readFile(file: File): Promise<Table> {
   return readTable(file.name, await file.text());
 }
 
+/** Texts that contain every word of a query, wherever it stands in them. */
+export function byWords(texts: readonly { text: string }[], query: string): number[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  return texts.flatMap(({ text }, i) => {
+    const lower = text.toLowerCase();
+    return words.every((word) => lower.includes(word)) ? [i] : [];
+  });
+}
+
 const plain = (text: string) => text.replace(/[\t\r\n]+/g, ' ');
 
 /** places: [rows, 2]. only: the rows to write; default: all. */
-export function writeTable(rows: readonly Row[], places: ArrayLike<number>, only: readonly number[] = rows.map((_, i) => i)): string {
+export function writeTable(
+  rows: readonly Row[],
+  places: ArrayLike<number>,
+  only: readonly number[] = rows.map((_, i) => i),
+): string {
   const lines = only.map((i) => {
     const { text, label = '' } = rows[i] as Row;
     return [plain(text), plain(label), ...[2 * i, 2 * i + 1].map((at) => (places[at] as number).toFixed(5))].join('\t');

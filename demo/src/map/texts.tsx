@@ -35,7 +35,11 @@ export function Texts({ map, onExamples, onRows }: TextsProps) {
     const [file] = event.dataTransfer?.files ?? [];
     const text = event.dataTransfer?.getData('text/plain') ?? '';
     if (file) void take(file.name, readFile(file));
-    else void take('The dropped text', Promise.resolve().then(() => readTable('The dropped text', text)));
+    else
+      void take(
+        'The dropped text',
+        Promise.resolve().then(() => readTable('The dropped text', text)),
+      );
   };
   return (
     <article
@@ -50,8 +54,8 @@ export function Texts({ map, onExamples, onRows }: TextsProps) {
     >
       <h2 id="map-texts-title">Texts</h2>
       <p class="hint">
-        Choose or drop a file: TSV with a text and a label in each line, or JSONL such as <code>{'{"text": "..", "label": ".."}'}</code>. It
-        stays in this page.
+        Choose or drop a file: TSV with a text and a label in each line, or JSONL such as{' '}
+        <code>{'{"text": "..", "label": ".."}'}</code>. It stays in this page.
       </p>
       <div class="map-sources">
         <label class="file-button">

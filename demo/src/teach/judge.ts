@@ -109,7 +109,8 @@ export function confusionsOf(judged: readonly Judged[]): Confusion[] {
 }
 
 const kWord = /[\p{L}\p{N}]+(?:['’][\p{L}]+)*/gu;
-const wordsOf = (text: string) => [...text.matchAll(kWord)].map(({ 0: word, index }) => ({ word, start: index, end: index + word.length }));
+const wordsOf = (text: string) =>
+  [...text.matchAll(kWord)].map(({ 0: word, index }) => ({ word, start: index, end: index + word.length }));
 
 /** For each label, words that its texts have more often than those of the others, most first. */
 export function wordsOfLabels(examples: readonly { text: string; label: string }[], most: number): Map<string, string[]> {
@@ -143,7 +144,12 @@ export function editsOf(text: string, instead: readonly string[]): { text: strin
 }
 
 /** Those edits after which another label is the best, the surest first; words left out come before words replaced. */
-export function flipsOf(edits: readonly { text: string; says: string }[], answers: readonly LabelScore[], label: string, most: number): Edit[] {
+export function flipsOf(
+  edits: readonly { text: string; says: string }[],
+  answers: readonly LabelScore[],
+  label: string,
+  most: number,
+): Edit[] {
   const flips = edits
     .map((edit, i) => ({ ...edit, label: answers[i]?.label ?? label, score: answers[i]?.score ?? 0 }))
     .filter((edit) => edit.label !== label);
