@@ -1,6 +1,5 @@
-// What the demo says of small counts, of errors and of answers: intervals against scipy, words that chance alone names, slices and edits, exercises.
+// What the demo says of small counts, and of errors: intervals against scipy, words that chance alone names, slices and edits.
 import { confusionsOf, editsOf, flipsOf, foldsOf, slicesOf, wordsOfLabels, type Judged } from '../../demo/src/teach/judge.js';
-import { isRight, readNumber, rightAnswer, type Exercise } from '../../demo/src/exercises/exercises.js';
 import { exactInterval, ofAll } from '../../demo/src/ui/interval.js';
 import { isSure, resampled } from '../../demo/src/teach/sure_words.js';
 
@@ -96,24 +95,5 @@ describe('where a classifier errs', () => {
       ['without “can’t”', 'b'],
       ['“will” instead of “I”', 'b'],
     ]);
-  });
-});
-
-describe('an exercise', () => {
-  const make = (answer: Exercise['answer']) => ({ answer }) as Exercise;
-
-  it('takes a number as people write it', () => {
-    expect(['1.5', ' −2 ', '3,25', '70 %', '–1'].map(readNumber)).toEqual([1.5, -2, 3.25, 70, -1]);
-    expect(['', 'x', '1.2.3', 'Infinity'].map(readNumber)).toEqual([undefined, undefined, undefined, undefined]);
-  });
-
-  it('is right within what rounding leaves', () => {
-    const number = make({ number: 5.93, within: 0.06 });
-    expect([5.93, 5.9, 5.86, 6].map((given) => isRight(number, given))).toEqual([true, true, false, false]);
-    expect(rightAnswer(number)).toBe('5.93');
-    expect(rightAnswer(make({ number: 70.28, within: 1.5, unit: '%' }))).toBe('70.3 %');
-    const choice = make({ choice: 1, choices: ['a', 'b'] });
-    expect([0, 1].map((given) => isRight(choice, given))).toEqual([false, true]);
-    expect(rightAnswer(choice)).toBe('b');
   });
 });
