@@ -249,12 +249,13 @@ const asItCloses = (page, what, argument) =>
       new Promise((resolve) => {
         const dialog = document.querySelector('.model-dialog[open]');
         addEventListener('popstate', () => setTimeout(resolve), { once: true });
-        dialog.addEventListener('close', () => {
+        const act = () => {
           const element = document.querySelector(argument.selector);
           if (what === 'click') return element.click();
           element.value = argument.text;
           element.dispatchEvent(new InputEvent('input', { bubbles: true }));
-        });
+        };
+        dialog.addEventListener('close', act, { once: true });
         dialog.close();
       }),
     { what, argument },

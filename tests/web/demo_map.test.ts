@@ -195,6 +195,18 @@ describe('place', () => {
     expect(others.slice(0, 19).every((row) => row % 3 === 0)).toBe(true);
   });
 
+  it('says how many neighbours are kept: all where the plane is the space', async () => {
+    const random = makeRandom();
+    const vectors = Float32Array.from({ length: 120 }, () => random());
+    const said: Placed[] = [];
+    await place({ vectors, dim: 2 }, (placed) => said.push(placed as Placed));
+    expect(said[0]).toMatchObject({ stage: 'plane', kept: 1 });
+    expect((said[0] as { share: number }).share).toBeCloseTo(1, 5);
+    const more = Float32Array.from({ length: 60 * 16 }, () => random());
+    await place({ vectors: more, dim: 16 }, (placed) => said.push(placed as Placed));
+    expect((said.filter(({ stage }) => stage === 'plane').at(-1) as { kept: number }).kept).toBeLessThan(0.9);
+  });
+
   it('takes a few rows', async () => {
     for (const rows of [1, 2, 4, 5]) {
       const vectors = Float32Array.from({ length: 3 * rows }, (_, i) => Math.sin(i + 1));

@@ -1,5 +1,5 @@
 // What the demo says of small counts, and of errors: intervals against scipy, words that chance alone names, slices and edits.
-import { confusionsOf, editsOf, flipsOf, foldsOf, slicesOf, wordsOfLabels, type Judged } from '../../demo/src/teach/judge.js';
+import { confusionsOf, editsOf, flipsOf, foldsOf, judge, slicesOf, wordsOfLabels, type Judged } from '../../demo/src/teach/judge.js';
 import { exactInterval, ofAll } from '../../demo/src/ui/interval.js';
 import { isSure, resampled } from '../../demo/src/teach/sure_words.js';
 
@@ -52,6 +52,23 @@ describe('where a classifier errs', () => {
   it('gives each fold some of every label', () => {
     expect(foldsOf(['a', 'a', 'b', 'a', 'b'])).toEqual({ folds: 2, of: [0, 1, 0, 0, 1] });
     expect(foldsOf(Array.from({ length: 20 }, (_, i) => `${i % 2}`)).folds).toBe(5);
+  });
+
+  it('judges each example by a classifier that has not seen it', async () => {
+    const at = (x: number, y: number, label: string, text: string) => ({ text, label, vector: Float32Array.of(x, y) });
+    const examples = [at(1, 0.1, 'a', 'one'), at(0.1, 1, 'a', 'strange'), at(0.9, 0.2, 'a', 'two'), at(0.2, 0.9, 'b', 'three'), at(0.1, 0.8, 'b', 'four'), at(0.3, 1, 'b', 'five'), at(1, 0, 'a', 'six')]; // prettier-ignore
+    const embed = (() => Promise.reject(new Error('no text is embedded'))) as never;
+    const found = await judge(embed, examples, 10);
+    expect(found.map(({ text, label, said }) => [text, label, said])).toEqual(
+      examples.map(({ text, label }) => [text, label, text === 'strange' ? 'b' : label]),
+    );
+  });
+
+  it('does not let a classifier see the example that it judges', async () => {
+    const count = 8;
+    const examples = Array.from({ length: count }, (_, i) => ({ text: `${i}`, label: 'ab'[i % 2]!, vector: Float32Array.from({ length: count }, (__, k) => Number(k === i)) })); // prettier-ignore
+    const found = await judge((() => Promise.reject(new Error('no text is embedded'))) as never, examples, 1000);
+    for (const { score } of found) expect(score).toBeLessThan(0.6); // each vector says nothing of the others; one that was seen scores 0.9
   });
 
   it('counts right answers by slice', () => {
