@@ -68,13 +68,19 @@ describe('the exercises of a sentence', () => {
       expect(guide).toContain(number);
     }
     expect(softmax).toContain('69.1 %');
-    for (const part of ['Answer: 5.93', '70.3 %', 'Scores 5.8, 4.8 and 2.9', 'Answer: A', 'from 2 to 1.4']) expect(guide).toContain(part);
+    for (const part of ['Answer: 5.93', '70.3 %', 'Scores 5.8, 4.8 and 2.9', 'Answer: A', 'from 2 to 1.4'])
+      expect(guide).toContain(part);
   });
 
   it('find what is right in the numbers that they give', () => {
     const numbers = (id: string) => exercises.find((one) => one.id === id)!.given.map((row) => row.numbers.map((text) => Number(text.replace('−', '-')))); // prettier-ignore
     const [q, k] = numbers('dot');
-    expect(isRight(exercises[0]!, q!.reduce((sum, x, i) => sum + x * k![i]!, 0))).toBe(true);
+    expect(
+      isRight(
+        exercises[0]!,
+        q!.reduce((sum, x, i) => sum + x * k![i]!, 0),
+      ),
+    ).toBe(true);
     const [scores] = numbers('softmax');
     const exps = scores!.map(Math.exp);
     expect(isRight(exercises[1]!, (100 * exps[0]!) / exps.reduce((a, b) => a + b))).toBe(true);

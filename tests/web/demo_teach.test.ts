@@ -1,5 +1,14 @@
 // What the demo says of small counts, and of errors: intervals against scipy, words that chance alone names, slices and edits.
-import { confusionsOf, editsOf, flipsOf, foldsOf, judge, slicesOf, wordsOfLabels, type Judged } from '../../demo/src/teach/judge.js';
+import {
+  confusionsOf,
+  editsOf,
+  flipsOf,
+  foldsOf,
+  judge,
+  slicesOf,
+  wordsOfLabels,
+  type Judged,
+} from '../../demo/src/teach/judge.js';
 import { exactInterval, ofAll } from '../../demo/src/ui/interval.js';
 import { isSure, resampled } from '../../demo/src/teach/sure_words.js';
 

@@ -126,7 +126,7 @@ function queryExercise({ inside }: Material): Exercise {
   };
 }
 
-/** Of all heads, the share of attention on the token before, mean over tokens. */
+/** How much each head looks at the token before: the mean share over tokens. */
 function backShares({ tokens, attentions }: Inside): { layer: number; head: number; share: number }[] {
   const seq = tokens.length;
   return attentions.flatMap((heads, layer) =>
