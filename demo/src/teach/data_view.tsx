@@ -66,7 +66,9 @@ export function DataView({ embed, options, taught }: DataViewProps) {
               {confusions.map(({ label, said, at }, rank) => (
                 <details key={`${label} ${said}`} open={rank === 0}>
                   <summary>
-                    <b>{label}</b> taken for <b>{said}</b>: {at.length}
+                    <span>
+                      <b>{label}</b> taken for <b>{said}</b>: {at.length}
+                    </span>
                   </summary>
                   <ul class="data-wrong">
                     {at.map((i) => (
