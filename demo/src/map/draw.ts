@@ -19,6 +19,8 @@ export interface Style {
 }
 
 const kMostRatio = 2;
+const kMany = 5000; // points; of more, a frame at the full ratio takes 9 ms, at this one 5 (Chromium, two busy cores)
+const kManyRatio = 1.5;
 const kColours = 8;
 
 /** '#4a3fc4' or '#fff' */
@@ -37,7 +39,7 @@ export function styleOf(canvas: HTMLCanvasElement): Style {
 }
 
 /** In CSS pixels. */
-const radiusFor = (rows: number) => (rows > 5000 ? 1.6 : rows > 1500 ? 2.2 : rows > 400 ? 3 : 4);
+const radiusFor = (rows: number) => (rows > kMany ? 1.6 : rows > 1500 ? 2.2 : rows > 400 ? 3 : 4);
 
 /** One canvas, drawn at most once a frame. */
 export class Drawing {
@@ -49,6 +51,8 @@ export class Drawing {
   /** Where the points are on the canvas, in its own pixels: [rows, 2]. */
   places = new Float32Array();
   private image: ImageData | undefined;
+  /** In pixels of the page, and in those of the canvas. */
+  private shown: Size = { width: 0, height: 0 };
   private size: Size = { width: 0, height: 0 };
   private waits = 0;
 
@@ -58,14 +62,22 @@ export class Drawing {
 
   /** Pixels of the canvas to one of the page. */
   get ratio(): number {
-    return Math.min(kMostRatio, devicePixelRatio);
+    return Math.min(this.points.length > 2 * kMany ? kManyRatio : kMostRatio, devicePixelRatio);
   }
 
   resize(width: number, height: number): void {
-    this.size = { width: Math.round(width * this.ratio), height: Math.round(height * this.ratio) };
-    [this.canvas.width, this.canvas.height] = [this.size.width, this.size.height];
-    this.image = undefined;
+    this.shown = { width, height };
     this.request();
+  }
+
+  /** Gives the canvas as many pixels as it should have now. */
+  private fit(): void {
+    const [width, height] = [Math.round(this.shown.width * this.ratio), Math.round(this.shown.height * this.ratio)];
+    if (width === this.size.width && height === this.size.height) return;
+    this.size = { width, height };
+    [this.canvas.width, this.canvas.height] = [width, height];
+    this.image = undefined;
+    this.view = undefined;
   }
 
   viewNow(): View {
@@ -85,6 +97,7 @@ export class Drawing {
 
   private draw(): void {
     const context = this.canvas.getContext('2d');
+    this.fit();
     const { width, height } = this.size;
     const { colours, marked } = this.scene;
     if (!context || width === 0 || height === 0 || 2 * colours.length !== this.points.length) return;

@@ -21,15 +21,24 @@ export interface Dots {
   opacity: number;
 }
 
-/** How much of each pixel around the middle a disc covers, times the opacity; side: pixels of a row. */
-function discOf(radius: number, opacity: number): { side: number; cover: Float32Array } {
+/** The pixels that a disc covers: where each is from the middle, and how much of it is covered, times the opacity, of 256. */
+interface Disc {
+  reach: number;
+  across: Int32Array;
+  down: Int32Array;
+  alpha: Int32Array;
+}
+
+function discOf(radius: number, opacity: number): Disc {
   const reach = Math.ceil(radius);
-  const side = 2 * reach + 1;
-  const cover = new Float32Array(side * side);
-  for (let y = -reach; y <= reach; ++y)
-    for (let x = -reach; x <= reach; ++x)
-      cover[(y + reach) * side + x + reach] = opacity * Math.min(1, Math.max(0, radius + 0.5 - Math.hypot(x, y)));
-  return { side, cover };
+  const found: [across: number, down: number, alpha: number][] = [];
+  for (let down = -reach; down <= reach; ++down)
+    for (let across = -reach; across <= reach; ++across) {
+      const cover = Math.min(1, Math.max(0, radius + 0.5 - Math.hypot(across, down)));
+      if (cover > 0) found.push([across, down, Math.round(256 * opacity * cover)]);
+    }
+  const [across, down, alpha] = ([0, 1, 2] as const).map((part) => Int32Array.from(found, (one) => one[part])) as [Int32Array, Int32Array, Int32Array]; // prettier-ignore
+  return { reach, across, down, alpha };
 }
 
 export function clear({ data }: Pixels, [red, green, blue]: Rgb): void {
@@ -39,27 +48,26 @@ export function clear({ data }: Pixels, [red, green, blue]: Rgb): void {
 
 /** only: which of the dots; default: all. */
 export function splat(pixels: Pixels, dots: Dots, only?: readonly number[]): void {
-  const { side, cover } = discOf(dots.radius, dots.opacity);
-  if (only) for (const i of only) one(pixels, dots, i, side, cover);
-  else for (let i = 0; 2 * i < dots.places.length; ++i) one(pixels, dots, i, side, cover);
+  const disc = discOf(dots.radius, dots.opacity);
+  const bytes = new Uint8Array(pixels.data.buffer, pixels.data.byteOffset, pixels.data.length); // nothing here needs clamping
+  if (only) for (const i of only) one(pixels, bytes, dots, i, disc);
+  else for (let i = 0; 2 * i < dots.places.length; ++i) one(pixels, bytes, dots, i, disc);
 }
 
-function one({ width, height, data }: Pixels, { places, colours, palette }: Dots, i: number, side: number, cover: Float32Array) {
-  const reach = side >> 1;
-  const [left, top] = [Math.round(places[2 * i] as number) - reach, Math.round(places[2 * i + 1] as number) - reach];
-  if (left >= width || top >= height || left + side <= 0 || top + side <= 0) return;
+function one({ width, height }: Pixels, bytes: Uint8Array, { places, colours, palette }: Dots, i: number, disc: Disc): void {
+  const { reach, across, down, alpha } = disc;
+  const [x, y] = [Math.round(places[2 * i] as number), Math.round(places[2 * i + 1] as number)];
+  if (!(x + reach >= 0 && y + reach >= 0 && x - reach < width && y - reach < height)) return;
+  const isWhole = x >= reach && y >= reach && x + reach < width && y + reach < height;
   const [red, green, blue] = palette[colours[i] as number] as Rgb;
-  const [fromX, toX] = [Math.max(0, -left), Math.min(side, width - left)];
-  const [fromY, toY] = [Math.max(0, -top), Math.min(side, height - top)];
-  for (let y = fromY; y < toY; ++y) {
-    let at = 4 * ((top + y) * width + left + fromX);
-    for (let x = fromX; x < toX; ++x, at += 4) {
-      const share = cover[y * side + x] as number;
-      if (share === 0) continue;
-      const rest = 1 - share;
-      data[at] = rest * (data[at] as number) + share * red;
-      data[at + 1] = rest * (data[at + 1] as number) + share * green;
-      data[at + 2] = rest * (data[at + 2] as number) + share * blue;
-    }
+  for (let k = 0; k < alpha.length; ++k) {
+    const [px, py] = [x + (across[k] as number), y + (down[k] as number)];
+    if (!isWhole && (px < 0 || py < 0 || px >= width || py >= height)) continue;
+    const at = 4 * (py * width + px);
+    const share = alpha[k] as number;
+    const [r, g, b] = [bytes[at] as number, bytes[at + 1] as number, bytes[at + 2] as number];
+    bytes[at] = r + (((red - r) * share) >> 8);
+    bytes[at + 1] = g + (((green - g) * share) >> 8);
+    bytes[at + 2] = b + (((blue - b) * share) >> 8);
   }
 }
