@@ -93,6 +93,11 @@ class ModelHandle : public Handle {
   // Says what a job has after some steps, and ends it after the last one.
   Result<void> say_job(int number, const Result<bool>& more, int steps, PlainAnswer& out);
 
+  // The last generation, if it runs.
+  Generation* generation();
+  // The same if this is its number.
+  Generation* generation(int job) { return job == generation_ ? generation() : nullptr; }
+
   std::unique_ptr<ModelLoader> loader_;  // from begin() to finish()
 
  private:
@@ -102,9 +107,6 @@ class ModelHandle : public Handle {
 
   Result<void> run_job(int number, int steps, PlainAnswer& out);
   Result<void> use_embed_options(std::string_view json);
-
-  // The last generation, if it runs.
-  Generation* generation();
 
   std::unique_ptr<Model> model_;
   std::map<int, Pending> jobs_;

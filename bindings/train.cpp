@@ -240,6 +240,36 @@ Result<void> FullModelHandle::device_step(Arguments& in, PlainAnswer& out) {
   return say_job(number, job ? job->finish(rows) : Result<bool>(false), 1, out);
 }
 
+Result<void> FullModelHandle::device_tokens(Arguments& in, PlainAnswer& out) {
+  Generation* own = generation(in.integer<int>());
+  const DeviceTokensAnswer say{out};
+  const bool is_here = !own || !own->gather();
+  say.here(is_here);
+  if (is_here) return {};
+  const Batch& batch = own->batch();
+  const KvCache& cache = model().slots().cache();
+  say.ids(batch.input_ids);
+  say.positions(batch.position_ids);
+  say.starts(batch.seq_start);
+  say.slots(batch.slots);
+  say.wanted(std::vector<std::int32_t>(own->wanted().begin(), own->wanted().end()));
+  say.copies(own->take_copies());
+  say.capacity(std::vector{static_cast<std::int32_t>(cache.slots), static_cast<std::int32_t>(cache.length)});
+  return {};
+}
+Result<void> FullModelHandle::device_logits(Arguments& in, PlainAnswer& out) {
+  const int number = in.integer<int>();
+  const auto logits = in.floats();
+  Generation* own = generation(number);
+  return say_job(number, own ? own->finish(logits) : Result<bool>(false), 1, out);
+}
+Result<void> FullModelHandle::device_read(Arguments& in, PlainAnswer&) {
+  Generation* own = generation(in.integer<int>());
+  const auto ids = in.ints();
+  const auto slot = in.integer<std::int32_t>(), position = in.integer<std::int32_t>();
+  return own ? own->read_here(slot, position, ids) : Result<void>();
+}
+
 Result<void> FullModelHandle::blocks_of(Arguments& in, PlainAnswer& out) {
   std::vector<std::uint8_t> blocks;
   for (const std::string& name : in.words()) blocks.push_back(static_cast<std::uint8_t>(loader_->blocks_of(name)));

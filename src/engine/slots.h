@@ -2,6 +2,7 @@
 // memory of passes over them; and the prefixes that are kept for later sequences.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -47,6 +48,8 @@ class Slots {
   const KvCache& cache() const { return held_.cache; }
   // Logits [rows.size(), vocab] of rows of run()'s result, valid until the next call. At most as many as were reserved.
   float* logits(const float* hidden, std::span<const std::int64_t> rows);
+  // The same of another machine, in their place.
+  float* set_logits(std::span<const float> logits) { return std::copy(logits.begin(), logits.end(), held_.logits), held_.logits; }
   // Logits [vocab] of a vector [hidden] to which the final norm is applied first.
   const float* logit_lens(const float* hidden);
   void copy(std::int64_t from, std::int64_t to, std::int64_t tokens) { copy_slot(held_.cache, from, to, tokens); }

@@ -89,9 +89,14 @@ void add_table(const EmbeddingTable& table, DeviceWeight& out) {
 
 Result<void> add_words(const WordTable& words, DeviceWeight& out) {
   if (words.token_rows || words.token_weights) return unsupported_error("words with rows and weights of their own");
-  if (!words.table) return unsupported_error("words that the head over the vocabulary holds");
   add_table(*words.table, out);
   return {};
+}
+
+// What a weight of the plan holds: words that the head over the vocabulary holds are its matrix.
+const void* memory_of(const Weight& weight) {
+  const LinearWeights* head = weight.hold == Hold::kWords ? static_cast<const WordTable*>(weight.at)->head : nullptr;
+  return head ? head : weight.at;
 }
 
 }  // namespace
@@ -108,6 +113,7 @@ Result<DevicePlan> device_plan(const Model& model) {
     out.score_divisors.push_back(layer.score_divisor);
   }
   use(plan.final_norm);
+  use(plan.head);
   for (const Value& each : plan.values)
     add(out.values, {each.width, static_cast<std::int64_t>(each.place), each.of, static_cast<std::int64_t>(each.rows)});
   for (const Step& each : plan.steps) {
@@ -124,7 +130,7 @@ Result<DevicePlan> device_plan(const Model& model) {
   }
   for (std::size_t i = 0; i < plan.weights.size(); ++i) {
     std::size_t first = 0;
-    while (plan.weights[first].at != plan.weights[i].at) ++first;
+    while (memory_of(plan.weights[first]) != memory_of(plan.weights[i])) ++first;
     add(out.weights, {static_cast<std::int64_t>(first)});
   }
   return out;
@@ -135,9 +141,10 @@ Result<DeviceWeight> device_weight(const Model& model, std::int64_t step, std::i
   const Step& reader = plan.steps[static_cast<std::size_t>(step)];
   const std::int64_t positions = model.transformer().positions();
   DeviceWeight out;
-  const void* at = plan.weights[static_cast<std::size_t>(weight)].at;
+  const Weight& wanted = plan.weights[static_cast<std::size_t>(weight)];
+  const void* at = memory_of(wanted);
   Result<void> added;
-  switch (reader.op) {
+  switch (at == wanted.at ? reader.op : Op::kLinear) {
     case Op::kLinear:
       added = add_linear(*static_cast<const LinearWeights*>(at), out);
       break;

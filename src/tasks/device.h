@@ -12,7 +12,7 @@ namespace wattn {
 // The plan of a model with one stack, else an UnsupportedError. Numbers are those of plan/plan.h.
 struct DevicePlan {
   std::vector<std::int32_t> sections;      // [sections, 4]: first value, values, first step, steps
-  std::vector<std::int32_t> uses;          // [layers + 2, 2]: a section, or -1, and its first weight
+  std::vector<std::int32_t> uses;          // [layers + 3, 2]: a section, or -1, and its first weight; the last one: of the head
   std::vector<float> score_divisors;       // [layers]
   std::vector<std::int32_t> values;        // [values, 4]: width, Place, the value that it is a view of or -1, Rows
   std::vector<std::string> ops, variants;  // [steps] as plan/print.h has them
@@ -27,7 +27,7 @@ Result<DevicePlan> device_plan(const Model& model);
 // What one weight holds, as its op reads it.
 //   linear         weight: f32 [ceil(out / 8)][in][8], or q8 [ceil(out / 8)][groups][16][8][4] with scale and sum
 //                  [ceil(out / 8)][groups][8]; bias [out]
-//   words, rows    table [rows, width] in f32, or in q8 with scale [rows]
+//   words, rows    table [rows, width] in f32, or in q8 with scale [rows]; words that the head over the vocabulary holds: as linear
 //   norms          gamma, beta
 //   rotate         cos, sin [positions, pairs]
 //   attention      values [heads, 2 * span - 1]

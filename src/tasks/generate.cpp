@@ -163,8 +163,8 @@ Result<void> Generation::read_source() {
   return states.ok() ? Result<void>() : states.error();
 }
 
-// Reads one batch of the prompts' tokens.
-Result<bool> Generation::read_prompts() {
+// One batch of the prompts' tokens.
+void Generation::add_prompts() {
   const std::int64_t budget = model_.slots().token_budget();
   while (prompts_read_ < prompts_.size() && batch_.tokens() < budget) {
     Prompt& prompt = prompts_[prompts_read_];
@@ -181,7 +181,6 @@ Result<bool> Generation::read_prompts() {
     }
     ++prompts_read_;
   }
-  return run_batch();
 }
 
 // Notes the rows of the next tokens of a prompt that are to be shown, as many as there is room for. Returns how many tokens that
@@ -196,8 +195,8 @@ std::int64_t Generation::show_rows(std::int64_t most) {
   return count;
 }
 
-// Reads the last token of each running sequence, or those that were given in its place.
-Result<bool> Generation::read_new() {
+// The last token of each running sequence, or those that were given in its place.
+void Generation::add_new() {
   for (std::size_t index = 0; index < prompts_.size(); ++index) {
     Prompt& prompt = prompts_[index];
     const auto next = prompt.search->next();
@@ -209,14 +208,56 @@ Result<bool> Generation::read_new() {
     }
     if (!next.empty()) prompts_of_rows_.push_back(index);
   }
-  return batch_.batch() > 0 ? run_batch() : false;
+}
+
+// Whether the next step reads something, which is then in the batch.
+bool Generation::add_batch() {
+  if (is_gathered_) return true;
+  if (phase_ == GenerationPhase::kPrompt) phase_ = GenerationPhase::kNone;
+  if (phase_ != GenerationPhase::kNone) return false;
+  batch_.clear();
+  rows_.clear();
+  prompts_of_rows_.clear();
+  if (prompts_read_ < prompts_.size()) {
+    add_prompts();
+  } else if (rows_from_.empty()) {
+    add_new();
+  }
+  is_gathered_ = batch_.batch() > 0;
+  return is_gathered_;
+}
+
+bool Generation::gather() {
+  if (is_ended_ || !sources_.empty() || !holds_.empty()) return false;
+  for (Prompt& prompt : prompts_) prompt.read -= std::exchange(prompt.restored, 0);
+  turn_ = 0;  // the slots here hold nothing to keep
+  is_elsewhere_ = true;
+  return add_batch();
+}
+
+Result<bool> Generation::finish(std::span<const float> logits) {
+  is_gathered_ = false;
+  return after_step(rows_.empty() ? true : take_logits(model_.slots().set_logits(logits)));
+}
+
+Result<void> Generation::read_here(std::int32_t slot, std::int32_t position, std::span<const std::int32_t> ids) {
+  Batch batch;
+  batch.add_to_slot(slot, position, ids);
+  const auto hidden = model_.slots().run(batch, nullptr);
+  if (!hidden.ok()) return hidden.error();
+  return {};
 }
 
 Result<bool> Generation::run_batch() {
+  is_gathered_ = is_elsewhere_ = false;
   const auto hidden = model_.slots().run(batch_, nullptr);
   if (!hidden.ok()) return hidden.error();
   if (rows_.empty()) return true;
-  logits_ = model_.slots().logits(hidden.value(), rows_);
+  return take_logits(model_.slots().logits(hidden.value(), rows_));
+}
+
+Result<bool> Generation::take_logits(float* logits) {
+  logits_ = logits;
   phase_ = rows_from_.empty() ? GenerationPhase::kLogits : GenerationPhase::kPrompt;
   if (phase_ == GenerationPhase::kPrompt) return true;
   float* rows = logits_;
@@ -296,7 +337,12 @@ void Generation::reorder_slots(Prompt& prompt) {
     if (prompt.reordered[i] >= 0) continue;
     while (std::find(prompt.reordered.begin(), prompt.reordered.end(), slots[free]) != prompt.reordered.end()) ++free;
     prompt.reordered[i] = slots[free];
-    model_.slots().copy(slots[next[i].from], slots[free], prompt.read);
+    const std::int32_t from = slots[next[i].from], to = slots[free];
+    if (is_elsewhere_) {
+      copies_.insert(copies_.end(), {from, to, static_cast<std::int32_t>(prompt.read)});
+    } else {
+      model_.slots().copy(from, to, prompt.read);
+    }
   }
   // The running sequences first, then the free slots.
   for (const std::int32_t slot : slots) {
@@ -336,8 +382,9 @@ std::vector<std::int32_t> Generation::restored() const {
   return out;
 }
 
-Result<bool> Generation::step() {
-  auto more = run_step();
+Result<bool> Generation::step() { return after_step(run_step()); }
+
+Result<bool> Generation::after_step(Result<bool> more) {
   if (!more.ok()) turn_ = 0;  // what failed is not kept
   if (more.ok() && !more.value()) keep(true);
   return more;
@@ -345,19 +392,12 @@ Result<bool> Generation::step() {
 
 Result<bool> Generation::run_step() {
   if (is_ended_) return false;
-  if (phase_ == GenerationPhase::kPrompt) {
-    phase_ = GenerationPhase::kNone;
-    if (prompts_read_ == prompts_.size()) return false;
-  }
-  if (phase_ != GenerationPhase::kNone) return end_phase();
-  batch_.clear();
-  rows_.clear();
-  prompts_of_rows_.clear();
   if (sources_read_ < sources_.size()) {
     if (auto e = read_source(); !e.ok()) return e.error();
     return true;
   }
-  return prompts_read_ < prompts_.size() ? read_prompts() : read_new();
+  if (add_batch()) return run_batch();
+  return phase_ == GenerationPhase::kNone ? false : end_phase();
 }
 
 std::vector<std::vector<Generated>> Generation::results() const {

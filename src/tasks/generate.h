@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -54,6 +55,16 @@ class Generation final : public Job {
   // The first steps read the prompts, token_budget() tokens each, and generate their first tokens; each further one generates one
   // token for every unfinished sequence, and those of propose() that it would have generated next. False when all are finished.
   Result<bool> step() override;
+  // A step in which a device such as a GPU runs the model: gather() says whether there is something to read, finish() takes the
+  // logits of wanted(). The device has slots of its own, so all that a prompt has is read. A step() after gather() reads the same
+  // here, once read_here() has read what the device had read before.
+  bool gather();
+  const Batch& batch() const { return batch_; }
+  std::span<const std::int64_t> wanted() const { return rows_; }  // tokens of the batch
+  // Slots that go on in others, which is to be done first: from, to, and how many tokens of each.
+  std::vector<std::int32_t> take_copies() { return std::exchange(copies_, {}); }
+  Result<bool> finish(std::span<const float> logits);
+  Result<void> read_here(std::int32_t slot, std::int32_t position, std::span<const std::int32_t> ids);
   // Ends all sequences before the next step.
   void end() { is_ended_ = true; }
 
@@ -101,11 +112,14 @@ class Generation final : public Job {
   Result<bool> run_step();
   void keep(bool holds);
   Result<void> read_source();
-  Result<bool> read_prompts();
+  bool add_batch();
+  void add_prompts();
   std::int64_t show_rows(std::int64_t most);
-  Result<bool> read_new();
+  void add_new();
   void add(std::size_t index, std::int32_t slot, std::int64_t position, std::span<const std::int32_t> ids);
   Result<bool> run_batch();
+  Result<bool> take_logits(float* logits);
+  Result<bool> after_step(Result<bool> more);
   Result<bool> end_phase();
   Result<void> choose(Prompt& prompt, float* scores);
   void reorder_slots(Prompt& prompt);
@@ -124,6 +138,9 @@ class Generation final : public Job {
   std::vector<std::int32_t> rows_from_;
   std::vector<std::size_t> prompts_of_rows_;  // in turn; of rows_from, for each row
   float* logits_ = nullptr;                   // [rows, vocab]
+  bool is_gathered_ = false;                  // the batch is that of the next step
+  bool is_elsewhere_ = false;                 // a device has the slots
+  std::vector<std::int32_t> copies_;          // of take_copies()
   std::int64_t num_proposed_ = 0;
   bool pauses_ = false;
   GenerationPhase phase_ = GenerationPhase::kNone;

@@ -433,11 +433,11 @@ export interface EmbedAnswer extends TextsAnswer {
 export interface DevicePlanAnswer extends Answer {
   /** [sections, 4]: first value, values, first step, steps */
   sections: Int32Array;
-  /** [layers + 2, 2]: the embeddings, each layer, the final norm: a section or -1, and its first weight */
+  /** [layers + 3, 2]: the embeddings, each layer, the final norm, the head over the vocabulary: a section or -1, and its first weight */
   uses: Int32Array;
   /** [layers] */
   score_divisors: Float32Array;
-  /** [values, 4]: width, place (0: anywhere, 1: the stream), the value that it is a view of or -1, rows (0: of tokens) */
+  /** [values, 4]: width, place (0: anywhere, 1: the stream, 3: the logits), the value that it is a view of or -1, rows (0: of tokens) */
   values: Int32Array;
   /** [steps], like the next ones */
   ops: string[];
@@ -486,6 +486,25 @@ export interface DeviceBatchAnswer extends Answer {
 export interface DeviceRowsAnswer extends Answer {
   /** [tokens, hidden], or with a pooling [windows, modes * hidden] */
   rows: Float32Array;
+}
+
+/** What the next step of a generation reads. */
+export interface DeviceTokensAnswer extends Answer {
+  /** nothing, or nothing that a device may read: there is no more in this answer */
+  here: boolean;
+  /** [tokens], like the next one */
+  ids: Int32Array;
+  positions: Int32Array;
+  /** [sequences + 1] */
+  starts: Int32Array;
+  /** [sequences] */
+  slots: Int32Array;
+  /** tokens whose logits are wanted */
+  wanted: Int32Array;
+  /** [copies, 3], to be made before, in turn: from a slot, to a slot, and how many tokens */
+  copies: Int32Array;
+  /** the number of slots, and tokens of each */
+  capacity: Int32Array;
 }
 
 export interface PredictAnswer extends JobAnswer {
@@ -799,6 +818,12 @@ export interface FullModelCalls {
   device_rows(job: number, begin: number, end: number): DeviceRowsAnswer;
   /** takes it, with what a device has of all its windows */
   device_step(job: number, rows: ArrayLike<number>): JobAnswer;
+  /** of a generation: the next step; all of its steps are a device's, or from one on the processor's */
+  device_tokens(job: number): DeviceTokensAnswer;
+  /** takes it, with the logits that are wanted */
+  device_logits(job: number, logits: ArrayLike<number>): JobAnswer;
+  /** the processor reads what a device had read; its next step is the one that the device was asked for last */
+  device_read(job: number, ids: ArrayLike<number>, slot: number, position: number): Answer;
   /** between begin and finish */
   blocks_of(names: readonly string[]): BlocksAnswer;
   /** of one text: see tasks/input_gradient.h. Empty lists are not given */
@@ -880,7 +905,7 @@ export interface TrainingCalls {
 /** The calls of each handle, in their order in C++, each with the kinds of its arguments: see kWrite in wire_calls.ts. */
 export const kCalls = {
   Model:
-    'describe l,gguf_files b,begin lo,begin_weight_file sn,push b,make_room_for_helpers n,use_helpers n,finish,add_adapter wif,use_adapter n,delete_adapter n,merge_adapter n,embed tonn,predict tton,generate Ion,constrain iin,propose in,rows,set_rows f,end_generation,save_prefix i,load_prefix ibn,release_prefix n,run nn,cancel n,forward iiiiifffwFo,describe_tokenizer,tokens_to_string w,token_to_id s,info,summary n,find_spans tton,token_vectors ton,sparse_vectors ton,plan,device_plan,device_weight nn,device_bytes nnn,device_batch nn,device_rows nnn,device_step nf,blocks_of w,input_gradient iiifffn,train_begin o,train_plan nnnn,train_words ttifn,train_count ttifn,train_accumulate ttifnn,train_outputs ttifnnn,train_gradient fn,train_drop,train_evaluate ttifn,train_update,train_state,train_set_state fn,train_adapter,checkpoint',
+    'describe l,gguf_files b,begin lo,begin_weight_file sn,push b,make_room_for_helpers n,use_helpers n,finish,add_adapter wif,use_adapter n,delete_adapter n,merge_adapter n,embed tonn,predict tton,generate Ion,constrain iin,propose in,rows,set_rows f,end_generation,save_prefix i,load_prefix ibn,release_prefix n,run nn,cancel n,forward iiiiifffwFo,describe_tokenizer,tokens_to_string w,token_to_id s,info,summary n,find_spans tton,token_vectors ton,sparse_vectors ton,plan,device_plan,device_weight nn,device_bytes nnn,device_batch nn,device_rows nnn,device_step nf,device_tokens n,device_logits nf,device_read ninn,blocks_of w,input_gradient iiifffn,train_begin o,train_plan nnnn,train_words ttifn,train_count ttifn,train_accumulate ttifnn,train_outputs ttifnnn,train_gradient fn,train_drop,train_evaluate ttifn,train_update,train_state,train_set_state fn,train_adapter,checkpoint',
   Tokenizer: 'load l,load_gguf bn,describe',
   Training: 'load b,feed t,step,result',
 } as const;
