@@ -94,6 +94,33 @@ export function withLetters(directory: string): Files {
   return files.set('tokenizer_config.json', json({ tokenizer_class: 'PreTrainedTokenizerFast' }));
 }
 
+type Shapes = [name: string, shape: number[]][];
+
+/** The files of a model with random weights. */
+function randomModel(config: object, shapes: Shapes): Files {
+  let random = 7;
+  const next = () => (random = (Math.imul(random, 1664525) + 1013904223) >>> 0) / 2 ** 32 - 0.5;
+  const header: Record<string, object> = {};
+  const values: number[] = [];
+  for (const [name, shape] of shapes) {
+    const count = shape.reduce((a, b) => a * b, 1);
+    const scale = shape.length === 1 ? 0.2 : name.includes('embed') ? 2 : 3.5 / Math.sqrt(shape[1]!);
+    const middle = /norm.weight/i.test(name) ? 1 : 0;
+    header[name] = { dtype: 'F32', shape, data_offsets: [4 * values.length, 4 * (values.length + count)] };
+    for (let i = 0; i < count; ++i) values.push(middle + scale * next());
+  }
+  const json = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+  const head = json(header);
+  const weights = Buffer.concat([Buffer.alloc(8), head, Buffer.from(Float32Array.from(values).buffer)]);
+  weights.writeBigUInt64LE(BigInt(head.length));
+  return new Map([
+    ['config.json', json(config)],
+    ['model.safetensors', new Uint8Array(weights)],
+    ['tokenizer.json', json(tokenizer())],
+    ['tokenizer_config.json', json({ tokenizer_class: 'PreTrainedTokenizerFast' })],
+  ]);
+}
+
 /** A BERT of one layer with random weights and rows of three groups of q8. */
 export function wideBert(): Files {
   const config = {
@@ -110,12 +137,12 @@ export function wideBert(): Files {
     layer_norm_eps: 1e-12,
   };
   const layer = 'encoder.layer.0';
-  const linear = (name: string, out: number, width: number): [string, number[]][] => [
+  const linear = (name: string, out: number, width: number): Shapes => [
     [`${name}.weight`, [out, width]],
     [`${name}.bias`, [out]],
   ];
-  const norm = (name: string): [string, number[]][] => ['weight', 'bias'].map((part) => [`${name}.${part}`, [192]]);
-  const shapes: [string, number[]][] = [
+  const norm = (name: string): Shapes => ['weight', 'bias'].map((part) => [`${name}.${part}`, [192]]);
+  return randomModel(config, [
     ['embeddings.word_embeddings.weight', [28, 192]],
     ['embeddings.position_embeddings.weight', [64, 192]],
     ['embeddings.token_type_embeddings.weight', [2, 192]],
@@ -126,26 +153,38 @@ export function wideBert(): Files {
     ...linear(`${layer}.intermediate.dense`, 320, 192),
     ...linear(`${layer}.output.dense`, 192, 320),
     ...norm(`${layer}.output.LayerNorm`),
-  ];
-  let random = 7;
-  const next = () => (random = (Math.imul(random, 1664525) + 1013904223) >>> 0) / 2 ** 32 - 0.5;
-  const header: Record<string, object> = {};
-  const values: number[] = [];
-  for (const [name, shape] of shapes) {
-    const count = shape.reduce((a, b) => a * b, 1);
-    const scale = shape.length === 1 ? 0.2 : name.includes('embeddings') ? 2 : 3.5 / Math.sqrt(shape[1]!);
-    const middle = /LayerNorm.weight/.test(name) ? 1 : 0;
-    header[name] = { dtype: 'F32', shape, data_offsets: [4 * values.length, 4 * (values.length + count)] };
-    for (let i = 0; i < count; ++i) values.push(middle + scale * next());
-  }
-  const json = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
-  const head = json(header);
-  const weights = Buffer.concat([Buffer.alloc(8), head, Buffer.from(Float32Array.from(values).buffer)]);
-  weights.writeBigUInt64LE(BigInt(head.length));
-  return new Map([
-    ['config.json', json(config)],
-    ['model.safetensors', new Uint8Array(weights)],
-    ['tokenizer.json', json(tokenizer())],
-    ['tokenizer_config.json', json({ tokenizer_class: 'PreTrainedTokenizerFast' })],
   ]);
+}
+
+/** A Llama of two layers with random weights, rows of several parts and groups, heads of 48 numbers, and texts of 600 tokens. */
+export function wideLlama(): Files {
+  const config = {
+    model_type: 'llama',
+    architectures: ['LlamaForCausalLM'],
+    vocab_size: 28,
+    hidden_size: 192,
+    num_hidden_layers: 2,
+    num_attention_heads: 4,
+    num_key_value_heads: 2,
+    intermediate_size: 2200,
+    max_position_embeddings: 600,
+    rms_norm_eps: 1e-5,
+    hidden_act: 'silu',
+    tie_word_embeddings: true,
+  };
+  const layers = [0, 1].flatMap((i): Shapes => {
+    const linear = (name: string, out: number, width: number): Shapes[0] => [`model.layers.${i}.${name}.weight`, [out, width]];
+    return [
+      linear('self_attn.q_proj', 192, 192),
+      linear('self_attn.k_proj', 96, 192),
+      linear('self_attn.v_proj', 96, 192),
+      linear('self_attn.o_proj', 192, 192),
+      linear('mlp.gate_proj', 2200, 192),
+      linear('mlp.up_proj', 2200, 192),
+      linear('mlp.down_proj', 192, 2200),
+      [`model.layers.${i}.input_layernorm.weight`, [192]],
+      [`model.layers.${i}.post_attention_layernorm.weight`, [192]],
+    ];
+  });
+  return randomModel(config, [['model.embed_tokens.weight', [28, 192]], ...layers, ['model.norm.weight', [192]]]);
 }

@@ -125,8 +125,8 @@ function splitHeld(held: Uint8Array, files: number): Uint8Array[] {
 /** Heads of transformers alone: Python reads no file of sentence-transformers for them, and a request for one that is not there would show. */
 const kOwnHeads: readonly LoadedHead[] = ['token', 'answer', 'masked_lm'];
 
-/** Heads of models that a GPU runs, with the head itself on the processor. */
-const kOnDevice: readonly LoadedHead[] = [...kOwnHeads, 'none', 'sequence', 'ranking', 'sparse', 'token_vectors'];
+/** Heads of models that a GPU runs. All but the one over the vocabulary are the processor's, over the GPU's states. */
+const kOnDevice: readonly LoadedHead[] = [...kOwnHeads, 'none', 'sequence', 'ranking', 'sparse', 'token_vectors', 'causal_lm'];
 
 const kUnpooled =
   "the files do not say how to pool (no modules.json): a text gives one vector for each token, unless a call sets the option 'pooling'";
@@ -300,7 +300,7 @@ export class Engine implements AnyEngine {
       else if (room) engine.helped = nextTask().then(() => (loading.isOpen ? startTeam(room).then(use) : undefined));
       if (device) {
         const { accelerated } = await abortable(import('../gpu/accelerated.js'), signal);
-        engine.gpu = await abortable(accelerated(engine, device, engine.helped), signal);
+        engine.gpu = await abortable(accelerated(engine, { device, head, kv_cache_dtype }, engine.helped), signal);
       }
       progress.ready();
       throwIfAborted(signal);

@@ -13,7 +13,7 @@ export const jobPace = (): Pace => new Pace(kCrossingMs, 1, 1, kMostSteps);
 
 /**
  * Runs a job to its end and returns its last answer. begin: starts it, with so many steps at once. look: receives every answer;
- * with it, each crossing takes one step. Steps of an engine with a GPU are the GPU's where it has them.
+ * with it, each crossing takes one step. Steps of an engine with a GPU are the GPU's where it has them; gpu: null: none are.
  */
 export async function runJob<A extends JobAnswer>(
   engine: Pick<TaskEngine, 'call' | 'isOpen' | 'gpu'>,
@@ -21,8 +21,8 @@ export async function runJob<A extends JobAnswer>(
   signal: AbortSignalLike | undefined,
   begin: (handle: SeamModel, steps: number) => A,
   look?: (answer: A) => void | Promise<void>,
+  gpu: TaskEngine['gpu'] | null = engine.gpu,
 ): Promise<A> {
-  const { gpu } = engine;
   const cross = async (call: (handle: SeamModel, steps: number) => A, most = look ? 1 : pace.count) => {
     const answer = pace.run(
       () => engine.call((handle) => call(handle, most)),
@@ -38,7 +38,7 @@ export async function runJob<A extends JobAnswer>(
   let last: A | undefined;
   try {
     await pace.wait(signal);
-    let answer = await cross(begin, gpu && 0);
+    let answer = await cross(begin, gpu ? 0 : undefined);
     const { job } = answer;
     while (answer.more) {
       await pace.wait(signal);

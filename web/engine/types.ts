@@ -55,7 +55,7 @@ export interface FamiliarOptions {
   /** `true`: `dtype: 'q8'`; `false`: `'f32'`. */
   quantized?: boolean;
   /**
-   * Where the layers of encoders run, in tasks that read texts; heads and tasks that generate are the processor's. `'wasm'` (default), `'cpu'`: the processor. `'webgpu'`, `'gpu'`: a GPU,
+   * Where the layers run, in tasks that read texts and in `text-generation`; heads are the processor's, but for that over the vocabulary. `'wasm'` (default), `'cpu'`: the processor. `'webgpu'`, `'gpu'`: a GPU,
    * if it shows while loading that it computes what the processor does, within the rounding of the dtype; else the processor, and `info().device_reason` says why. So does a model or dtype
    * that no GPU runs. `'auto'`: the GPU for calls that it is expected to finish sooner, after a short measurement, of models that it runs. See docs/gpu.md. Any other, such as
    * `'cuda'`, is the processor, and a warning says so once.

@@ -125,6 +125,8 @@ export interface GenerationPlan {
   own: OwnOptions;
   /** Whether the rows of scores are read or changed. */
   pauses: boolean;
+  /** What is read is to be kept, which the processor alone does. */
+  keeps?: true;
 }
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);

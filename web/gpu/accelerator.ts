@@ -1,31 +1,19 @@
-// A model on a GPU beside the same model on the processor. The GPU computes states or pooled vectors; everything before and after is the processor's, and so is
-// every text that the GPU cannot answer for.
+// A model on a GPU beside the same model on the processor, which does everything that the GPU cannot answer for.
 import { UnsupportedError } from '../core/errors.js';
-import { abortable, Pace, throwIfAborted } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
-import type { DeviceBatchAnswer, JobAnswer, PoolingMode } from '../host/seam.js';
+import type { JobAnswer } from '../host/seam.js';
 import { Device } from './device.js';
 import { readPlan, unsupportedIn, type Plan } from './plan.js';
-import { Program, windowsOf, type Call } from './program.js';
-import { beginProbe, kProbes, prove, provePooling } from './proof.js';
+import { Program } from './program.js';
+import type { Proof } from './proof.js';
 import type { DeviceFacts, GpuFacts } from './types.js';
+import type { Call } from './weights.js';
 
 /** The data types of weights that a device reads. */
 const kTypes = ['f32', 'q8'];
-/** Bytes of a step's states. */
-const kMostRows = 64 << 20;
 
-/** How many texts a timing runs, with `device: 'auto'`. */
-const kTimedTexts = 12;
-
-/** Milliseconds of a batch on the GPU, so that what draws the page gets its turn. */
-const kBatchMs = 30;
-const kLeastTokens = 512;
-/** Batches that are in the queue together. */
-const kInFlight = 2;
 /** Devices that a call may lose. */
-const kMostLost = 3;
-const kProcessorMs = 100;
+export const kMostLost = 3;
 
 /** Timings by adapter and model, of all models of the realm. */
 const timings = new Map<string, Required<GpuFacts>['timing']>();
@@ -35,50 +23,58 @@ export interface Owner {
   isOpen: boolean;
 }
 
-interface How {
+export interface How {
   auto: boolean;
   dtype: string;
   /** The name under which timings are kept. */
   key: string;
-  /** How it is mostly pooled; empty: heads read all states. */
-  modes: readonly PoolingMode[];
+  /** Keys and values are to be kept in 8 bits. */
+  q8Keys: boolean;
 }
 
-export class Accelerator {
-  private program: Program | undefined;
-  private device: Device | undefined;
-  private plan!: Plan;
-  private off: string | undefined;
-  private proven = new Map<string, Promise<void>>();
-  private recovering: Promise<void> | undefined;
+export abstract class Accelerator {
+  protected program: Program | undefined;
+  protected device: Device | undefined;
+  protected plan!: Plan;
+  protected off: string | undefined;
+  protected recovering: Promise<void> | undefined;
+  protected readonly gpu: GpuFacts = { adapter: '', bytes: 0, distance: 0, bound: 0, recovered: 0, recomputed: 0 };
   private lost = 0;
-  private tokens = kLeastTokens;
-  private gpu: GpuFacts = { adapter: '', bytes: 0, distance: 0, bound: 0, recovered: 0, recomputed: 0 };
 
-  private constructor(
-    private readonly owner: Owner,
-    private readonly auto: boolean,
-    private readonly q8: boolean,
+  protected constructor(
+    protected readonly owner: Owner,
+    private readonly how: How,
+    /** Whether sequences go on in slots of a cache. */
+    private readonly cached: boolean,
   ) {}
 
   /**
-   * What is wrong is in its facts, and its calls are then the processor's: so programs that ask for a GPU run with every model. ready: once the processor is as fast as it gets.
+   * Opens a device and proves it. What is wrong is in the facts, and calls are then the processor's: so programs that ask for a GPU run with every model. ready: once the
+   * processor is as fast as it gets.
    */
-  static async make(owner: Owner, how: How, ready: Promise<void>): Promise<Accelerator> {
-    const made = new Accelerator(owner, how.auto, how.dtype !== 'f32');
+  async begin(ready: Promise<void>): Promise<this> {
+    const { how, owner } = this;
     try {
       if (!kTypes.includes(how.dtype)) throw new UnsupportedError(`the dtype '${how.dtype}'`);
-      made.plan = readPlan(owner.call((handle) => handle.device_plan()));
-      const rare = made.plan.uses.length < 2 ? 'no layers' : unsupportedIn(made.plan);
+      if (how.q8Keys) throw new UnsupportedError("kv_cache_dtype 'q8'");
+      this.plan = readPlan(owner.call((handle) => handle.device_plan()));
+      const rare = this.plan.uses.length < 2 ? 'no layers' : unsupportedIn(this.plan, this.cached);
       if (rare) throw new UnsupportedError(rare);
-      await made.start();
-      if (how.auto) await made.time(how, ready);
+      await this.start();
+      if (how.auto) await this.measure(ready);
     } catch (error) {
       const { message } = error as Error;
-      made.stop(error instanceof UnsupportedError ? `${message}: the processor alone runs it` : message);
+      this.stop(error instanceof UnsupportedError ? `${message}: the processor alone runs it` : message);
     }
-    return made;
+    return this;
   }
+
+  /** Proves a device with the model's weights; a DeviceError if it is not right. */
+  protected abstract prove(program: Program, q8: boolean): Promise<Proof>;
+  /** Measures both. */
+  protected abstract time(program: Program): Promise<Required<GpuFacts>['timing']>;
+  /** The next step of a job; undefined if the processor is to do it. */
+  abstract step(job: number, signal: AbortSignalLike | undefined): Promise<JobAnswer | undefined>;
 
   get facts(): DeviceFacts {
     if (this.off !== undefined)
@@ -94,163 +90,41 @@ export class Accelerator {
     this.device = undefined;
   }
 
-  /** A device with the model's weights, which has shown that its vectors are right. */
+  /** Whether to go by what was measured. */
+  protected get isTimed(): boolean {
+    return this.how.auto && this.gpu.timing !== undefined;
+  }
+
+  /** A device with the model's weights, which has shown that it is right. */
   private async start(): Promise<void> {
-    const { owner, plan, gpu } = this;
+    const { owner, plan, gpu, how } = this;
     const device = await Device.open();
     this.device = device;
     gpu.adapter = device.name;
-    const program = await Program.make(device, plan, (run) => owner.call(run));
-    this.proven = new Map();
-    Object.assign(gpu, await prove(program, plan, this.q8, (run) => owner.call(run)));
+    const program = await Program.make(device, plan, (run) => owner.call(run), this.cached);
+    Object.assign(gpu, await this.prove(program, how.dtype !== 'f32'));
     this.program = program;
   }
 
-  /** A DeviceError unless pooling is right on this device; proven once. */
-  private provePooling(program: Program, modes: readonly PoolingMode[]): Promise<void> {
-    const key = modes.join();
-    let proof = this.proven.get(key);
-    if (!proof) {
-      proof = modes.length > 0 ? provePooling(program, modes, this.plan, (run) => this.owner.call(run)) : Promise.resolve();
-      this.proven.set(key, proof);
-    }
-    return proof;
-  }
-
   /** Measures both, unless this adapter and this kind of model were measured before. */
-  private async time({ key, modes }: How, ready: Promise<void>): Promise<void> {
-    const { gpu, owner, program } = this;
-    const name = `${gpu.adapter} ${key}`;
+  private async measure(ready: Promise<void>): Promise<void> {
+    const { gpu, program, how } = this;
+    const name = `${gpu.adapter} ${how.key}`;
     let timing = timings.get(name);
     if (!timing) {
       await ready;
-      const texts = Array.from({ length: kTimedTexts }, () => kProbes[kProbes.length - 1]!);
-      const { job, batch } = beginProbe((run) => owner.call(run), texts);
-      const best = async (work: () => unknown) => {
-        let least = Infinity;
-        for (let i = 0; i < 3; ++i) {
-          const begin = performance.now();
-          await work();
-          least = Math.min(least, performance.now() - begin);
-        }
-        return least;
-      };
-      try {
-        const few = await best(() => program!.run(windowsOf(batch, 0, 1), modes));
-        const many = await best(() => program!.run(windowsOf(batch, 0, kTimedTexts), modes));
-        const processor = await best(() => owner.call((handle) => handle.device_rows(job, 0, kTimedTexts)));
-        timing = { tokens: batch.ids.length, few, many, processor };
-      } finally {
-        owner.call((handle) => handle.cancel(job));
-      }
+      timing = await this.time(program!);
       timings.set(name, timing);
     }
     gpu.timing = timing;
   }
 
-  /** Whether the GPU is expected to be faster for so many tokens: a call has a cost of its own there, and each token one here and there. */
-  private suits(tokens: number): boolean {
-    const { timing } = this.gpu;
-    if (!this.auto || !timing) return true;
-    const each = Math.max(timing.many - timing.few, 0) / (timing.tokens * (1 - 1 / kTimedTexts));
-    const once = Math.max(timing.few - (each * timing.tokens) / kTimedTexts, 0);
-    return once + each * tokens < (timing.processor / timing.tokens) * tokens;
+  /** Another device in place of one that failed, which has to show again that it is right; once for all who wait. */
+  protected recover(): Promise<void> {
+    return (this.recovering ??= this.replace().finally(() => (this.recovering = undefined)));
   }
 
-  /** The next step of a job over texts; undefined if the processor is to do it. Heads are the processor's, over the GPU's states. */
-  async step(job: number, signal: AbortSignalLike | undefined): Promise<JobAnswer | undefined> {
-    if (this.off !== undefined) return undefined;
-    const { owner } = this;
-    const most = Math.max(kMostRows / (4 * this.plan.hidden), this.program?.budget ?? 0);
-    const batch = owner.call((handle) => handle.device_batch(job, most));
-    if (batch.here) return undefined;
-    const rows = await this.rows(job, batch, signal);
-    return owner.call((handle) => handle.device_step(job, rows));
-  }
-
-  /** The vectors or states of all windows: each is written once, by whoever computed it. */
-  private async rows(job: number, batch: DeviceBatchAnswer, signal: AbortSignalLike | undefined): Promise<Float32Array> {
-    const { starts, pooling: modes } = batch;
-    const { hidden } = this.plan;
-    const windows = starts.length - 1;
-    const beginOf = (window: number) => hidden * (modes.length > 0 ? modes.length * window : starts[window]!);
-    const out = new Float32Array(beginOf(windows));
-    const missing = new Set(Array.from({ length: windows }, (_, i) => i));
-    const onProcessor = this.suits(batch.ids.length) ? [] : [...missing];
-    for (let tries = 0; onProcessor.length === 0 && missing.size > 0 && this.off === undefined && tries < kMostLost; ++tries) {
-      await this.recovering;
-      const { program } = this;
-      try {
-        if (program) await abortable(this.provePooling(program, modes), signal);
-      } catch (error) {
-        throwIfAborted(signal);
-        if (!this.device?.failed) this.stop((error as Error).message);
-      }
-      await this.runMissing(batch, missing, signal, (begin, values, end) => {
-        for (let w = begin, from = 0; w < end; ++w) {
-          const size = beginOf(w + 1) - beginOf(w);
-          const own = values.subarray(from, (from += size));
-          missing.delete(w);
-          out.set(own, beginOf(w));
-          if (!own.every(Number.isFinite)) onProcessor.push(w);
-        }
-      });
-      if (missing.size === 0) break;
-      this.recovering ??= this.recover().finally(() => (this.recovering = undefined));
-      await abortable(this.recovering, signal);
-    }
-    if (missing.size === 0) this.gpu.recomputed += onProcessor.length;
-    await this.onProcessor(
-      job,
-      batch,
-      [...new Set([...onProcessor, ...missing])].sort((a, b) => a - b),
-      signal,
-      (w, values) => out.set(values, beginOf(w)),
-    );
-    return out;
-  }
-
-  /** Runs windows that are missing in batches, until all are there or the device fails. */
-  private async runMissing(
-    batch: DeviceBatchAnswer,
-    missing: ReadonlySet<number>,
-    signal: AbortSignalLike | undefined,
-    take: (begin: number, values: Float32Array, end: number) => void,
-  ): Promise<void> {
-    const { starts, pooling } = batch;
-    const { program, device } = this;
-    const running = new Set<Promise<void>>();
-    const left = [...missing].sort((a, b) => a - b);
-    const stop = () => !program || device!.failed !== undefined || this.off !== undefined;
-    for (let at = 0; at < left.length && !stop();) {
-      throwIfAborted(signal);
-      const begin = left[at]!;
-      let end = begin + 1;
-      const most = Math.min(this.tokens, program!.budget);
-      while (left[at + end - begin] === end && starts[end + 1]! - starts[begin]! <= most) ++end;
-      at += end - begin;
-      const started = performance.now();
-      const alone = running.size === 0;
-      const run = program!
-        .run(windowsOf(batch, begin, end), pooling)
-        .then(
-          (values) => {
-            take(begin, values, end);
-            const took = performance.now() - started;
-            if (alone && took < kBatchMs / 2) this.tokens = Math.min(2 * this.tokens, program!.budget);
-            if (alone && took > 2 * kBatchMs) this.tokens = Math.max(this.tokens / 2, kLeastTokens);
-          },
-          () => {}, // the device failed: these windows are still missing
-        )
-        .finally(() => running.delete(run));
-      running.add(run);
-      if (running.size >= kInFlight) await abortable(Promise.race(running), signal);
-    }
-    await abortable(Promise.all(running), signal);
-  }
-
-  /** Another device in place of one that failed, which has to show again that it is right. */
-  private async recover(): Promise<void> {
+  private async replace(): Promise<void> {
     const why = this.device?.failed?.message ?? 'the device failed';
     this.program = undefined;
     this.device?.destroy();
@@ -262,30 +136,15 @@ export class Accelerator {
       this.stop(`${why}; then: ${(error as Error).message}`);
     }
   }
+}
 
-  private async onProcessor(
-    job: number,
-    batch: DeviceBatchAnswer,
-    windows: readonly number[],
-    signal: AbortSignalLike | undefined,
-    take: (window: number, values: Float32Array) => void,
-  ): Promise<void> {
-    const pace = new Pace(kProcessorMs, 1, 1, 4096);
-    const { starts, pooling } = batch;
-    for (let at = 0; at < windows.length;) {
-      await pace.wait(signal);
-      const begin = windows[at]!;
-      let end = begin + 1;
-      while (end - begin < pace.count && windows[at + end - begin] === end) ++end;
-      at += end - begin;
-      const { rows } = pace.run(
-        () => this.owner.call((handle) => handle.device_rows(job, begin, end)),
-        () => end - begin,
-      );
-      for (let w = begin, from = 0; w < end; ++w) {
-        const size = this.plan.hidden * (pooling.length > 0 ? pooling.length : starts[w + 1]! - starts[w]!);
-        take(w, rows.subarray(from, (from += size)));
-      }
-    }
+/** Milliseconds of the best of three runs. */
+export async function best(work: () => unknown): Promise<number> {
+  let least = Infinity;
+  for (let i = 0; i < 3; ++i) {
+    const begin = performance.now();
+    await work();
+    least = Math.min(least, performance.now() - begin);
   }
+  return least;
 }

@@ -95,9 +95,14 @@ export class Device {
     return made;
   }
 
+  /** Bytes of a buffer that kernels read. */
+  get mostBytes(): number {
+    return Math.min(this.gpu.limits.maxBufferSize, this.gpu.limits.maxStorageBufferBindingSize);
+  }
+
   private make(size: number, usage: number): GPUBuffer {
     const whole = Math.max(16, Math.ceil(size / 4) * 4);
-    const most = Math.min(this.gpu.limits.maxBufferSize, usage & kStorage ? this.gpu.limits.maxStorageBufferBindingSize : Infinity);
+    const most = usage & kStorage ? this.mostBytes : this.gpu.limits.maxBufferSize;
     if (whole > most) throw new DeviceError(`a buffer of ${whole} bytes: this device has at most ${most}`);
     this.bytes += whole;
     return this.gpu.createBuffer({ size: whole, usage });
@@ -114,6 +119,17 @@ export class Device {
       byteLength % 4 === 0 ? new Uint8Array(memory, byteOffset, byteLength) : new Uint8Array(Math.ceil(byteLength / 4) * 4);
     if (whole.byteLength !== byteLength) whole.set(new Uint8Array(memory, byteOffset, byteLength));
     if (whole.byteLength > 0) this.gpu.queue.writeBuffer(buffer, at, whole as BufferSource);
+  }
+
+  /** Once what is in the queue has run. */
+  free(buffer: GPUBuffer): void {
+    this.bytes -= buffer.size;
+    buffer.destroy();
+  }
+  copy(from: GPUBuffer, begin: number, to: GPUBuffer, at: number, size: number): void {
+    const encoder = this.gpu.createCommandEncoder();
+    encoder.copyBufferToBuffer(from, begin, to, at, size);
+    this.gpu.queue.submit([encoder.finish()]);
   }
 
   bind(pipeline: GPUComputePipeline, buffers: readonly GPUBuffer[]): GPUBindGroup {

@@ -50,12 +50,17 @@ export interface Use {
 export interface Plan {
   /** The embeddings, each layer, and the final norm if there is one. */
   uses: Use[];
+  /** The head over the vocabulary, over rows of the last states. */
+  head: Use | undefined;
   attentions: AttentionConstants[];
   /** For each weight the first one that has the same memory. */
   weights: Int32Array;
   hidden: number;
   positions: number;
 }
+
+/** The place of the logits. */
+const kLogits = 3;
 
 /** rows of `width` numbers. */
 const rowsOf = (all: Int32Array, width: number): number[][] =>
@@ -70,7 +75,7 @@ export function readPlan(answer: DevicePlanAnswer): Plan {
         ? 'values that are not of tokens'
         : of! >= 0
           ? 'a step that reads some columns'
-          : place! > 1
+          : place! > 1 && place !== kLogits
             ? 'a place of its own'
             : '',
   }));
@@ -95,6 +100,7 @@ export function readPlan(answer: DevicePlanAnswer): Plan {
     firstWeight: firstWeight!,
     scoreDivisor: answer.score_divisors[i - 1] ?? 1,
   }));
+  const [head] = uses.splice(-1).filter(({ section }) => section >= 0);
   const attentions = rowsOf(answer.attentions, 8).map(
     ([heads, kvHeads, keyWidth, valueWidth, before, after, causal, cross], i): AttentionConstants => ({
       heads: heads!,
@@ -109,26 +115,28 @@ export function readPlan(answer: DevicePlanAnswer): Plan {
     }),
   );
   const { weights, hidden, positions } = answer;
-  return { uses: uses.filter(({ section }) => section >= 0), attentions, weights, hidden, positions };
+  return { uses: uses.filter(({ section }) => section >= 0), head, attentions, weights, hidden, positions };
 }
 
 /** The activations of shaders/activations.ts. */
-const kActivations = ['', 'gelu', 'relu', 'tanh', 'gelu_tanh', 'silu', 'sigmoid'];
+const kActivations = ['', 'gelu', 'relu', 'tanh', 'gelu_tanh', 'silu', 'sigmoid', 'relu2'];
 const kOps = 'words add_rows scale norm head_norm rotate linear activate gate add attention softcap'.split(' ');
 
-/** What of a plan no kernel here does; undefined: all of it can be run. */
-export function unsupportedIn({ uses, attentions }: Plan): string | undefined {
-  for (const { values, steps } of uses) {
+/** What of a plan no kernel here does; undefined: all of it can be run. cached: sequences go on in slots. */
+export function unsupportedIn({ uses, head, attentions }: Plan, cached: boolean): string | undefined {
+  if (cached && !head) return 'no head over the vocabulary';
+  for (const { values, steps } of head ? [...uses, head] : uses) {
     for (const { op, variant, x, other, out, attention } of steps) {
       if (!kOps.includes(op)) return `the op '${op}'`;
       if (['linear', 'activate', 'gate'].includes(op) && !kActivations.includes(variant)) return `the activation '${variant}'`;
       const rare = [x, other, out].map((value) => values[value]?.rare).find(Boolean);
       if (rare) return rare;
+      if (cached && variant === 'positions after padding') return variant;
       if (op !== 'attention') continue;
-      const { cross, keyWidth, valueWidth } = attentions[attention]!;
+      const { cross, after, keyWidth, valueWidth } = attentions[attention]!;
+      if (cached && after !== 0) return 'attention to what follows';
       if (cross) return 'cross attention';
       if (other >= 0) return 'relative positions of queries and keys';
-      if (keyWidth % 4 !== 0 || valueWidth % 4 !== 0) return `heads of width ${keyWidth} and ${valueWidth}`;
       if (keyWidth + valueWidth > 1024) return `heads of width ${keyWidth}`;
     }
   }

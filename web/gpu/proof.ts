@@ -1,9 +1,11 @@
 // Shows that a device computes what the processor does. Each part of the plan reads the processor's own states, so that nothing but that part can differ; then
 // the whole pass runs, and then each kind of pooling. What is wrong is a DeviceError.
 import type { DeviceBatchAnswer, PoolingMode } from '../host/seam.js';
+import { positionsOf, windowsOf, type Sequences } from './batch.js';
 import { DeviceError } from './device.js';
-import { fewSteps, roundingsOf, roundingsOfSums, stepsOf, type Plan } from './plan.js';
-import { kMostTokens, positionsOf, windowsOf, type Call, type Program, type Sequences } from './program.js';
+import { fewSteps, roundingsOf, roundingsOfSums, stepsOf, type Plan, type Use } from './plan.js';
+import { kMostTokens, type Program } from './program.js';
+import type { Call } from './weights.js';
 
 /** Texts of several lengths, around the sizes of tiles and of blocks of queries. */
 export const kProbes = [1, 30, 45].map((words) =>
@@ -11,7 +13,7 @@ export const kProbes = [1, 30, 45].map((words) =>
 );
 
 /** For each row of a and b, [rows, width], the length of their difference over the length of b's. */
-function distances(a: Float32Array, b: ArrayLike<number>, width: number): number[] {
+export function distances(a: Float32Array, b: ArrayLike<number>, width: number): number[] {
   return Array.from({ length: b.length / width }, (_, row) => {
     let difference = 0;
     let length = 0;
@@ -70,47 +72,76 @@ export interface Proof {
   bound: number;
 }
 
-/**
- * Proves all but pooling. In f32 no row of any part may be farther from the processor's than the roundings of that part's sums explain (`roundingsOf`). In q8
- * whole numbers are exact, and few activations lie so near to the middle of two steps that a rounding of f32 moves one to the next. A row with such activations
- * may differ by the steps of the part (`stepsOf`), and rows that attend to it by little (`fewSteps`). So a quarter of the rows must be within that.
- *
- * In a whole pass in q8 those few move more at each layer, until the roundings of both sides are independent. The distance is then that of two independent
- * roundings, sqrt(2) times the noise that q8 has of its own. The processor measures that: its pass over embeddings that are moved by half a step at most. The
- * bound is sqrt(2) times what it measures, twice q8's own noise.
- */
-export async function prove(program: Program, plan: Plan, q8: boolean, call: Call): Promise<Proof> {
-  const sequences = probes(call);
+/** What the processor computes of probe texts. */
+export interface Reference {
+  sequences: Sequences;
+  /** After the embeddings and each layer, the last after the final norm too: [tokens, hidden]. */
+  states: readonly Float32Array[];
+  right: Float32Array;
+  /** In q8: `right` of embeddings that were moved by half a step at most. */
+  moved: Float32Array | undefined;
+}
+
+/** Runs a pass over sequences on the processor. */
+export function referenceOf(plan: Plan, q8: boolean, call: Call, sequences = probes(call)): Reference {
+  const positions = positionsOf({ ...sequences, slots: undefined });
   const { ids, typeIds, starts } = sequences;
-  const positions = positionsOf(sequences);
   const pass = (taps: string[], values: Float32Array[]) =>
     call((handle) =>
       handle.forward(ids, typeIds, positions, starts, null, null, null, null, taps, values, { hidden_states: true, logits: false }),
     );
-  const { hidden } = plan;
   const answer = pass([], []);
-  const right = answer.last_hidden_state;
   const states = answer.hidden_states!;
-  const parts = states.map((_, part) => {
-    const from = part;
-    const to = part + 1 < states.length ? part + 1 : plan.uses.length; // the last layer and the final norm are one part
-    return { from, to, name: part === 0 ? 'embeddings' : `states of layer ${part - 1}` };
-  });
-  for (const { from, to, name } of parts) {
-    const uses = plan.uses.slice(from, to);
-    const rows = distances(await program.part(sequences, from, to, states[from - 1]), states[from]!, hidden);
-    const roundings = roundingsOf(plan, uses);
-    if (q8) check(name, quartile(rows), roundings + fewSteps(hidden));
-    check(name, Math.max(...rows), roundings + (q8 ? stepsOf(uses) : 0));
-  }
-  const distance = mean(distances(await program.run(sequences, []), right, hidden));
-  let bound = roundingsOf(plan, plan.uses);
-  if (q8) {
-    const moved = pass(['embeddings.output'], [jittered(states[0]!, hidden)]).last_hidden_state;
-    bound += Math.SQRT2 * mean(distances(moved, right, hidden));
-  }
+  const moved = q8 ? pass(['embeddings.output'], [jittered(states[0]!, plan.hidden)]).last_hidden_state : undefined;
+  return { sequences, states, right: answer.last_hidden_state, moved };
+}
+
+/** A part of the plan: the uses [from, to), which end with the states of that number. The last layer and the final norm are one part. */
+export interface Part {
+  from: number;
+  to: number;
+  name: string;
+}
+export const partsOf = ({ uses }: Plan, { states }: Reference): Part[] =>
+  states.map((_, from) => ({
+    from,
+    to: from + 1 < states.length ? from + 1 : uses.length,
+    name: from === 0 ? 'embeddings' : `states of layer ${from - 1}`,
+  }));
+
+/**
+ * In f32 no row of any part may be farther from the processor's than the roundings of that part's sums explain (`roundingsOf`). In q8 whole numbers are exact, and
+ * few activations lie so near to the middle of two steps that a rounding of f32 moves one to the next. A row with such activations may differ by the steps of the
+ * part (`stepsOf`), and rows that attend to it by little (`fewSteps`). So a quarter of the rows must be within that.
+ */
+export function checkPart(name: string, rows: readonly number[], plan: Plan, uses: readonly Use[], q8: boolean): void {
+  const roundings = roundingsOf(plan, uses);
+  if (q8) check(name, quartile(rows), roundings + fewSteps(plan.hidden));
+  check(name, Math.max(...rows), roundings + (q8 ? stepsOf(uses) : 0));
+}
+
+/**
+ * The whole pass. In q8 those few move more at each layer, until the roundings of both sides are independent. The distance is then that of two independent roundings,
+ * sqrt(2) times the noise that q8 has of its own. The processor measures that: its pass over embeddings that are moved by half a step at most. The bound is sqrt(2)
+ * times what it measures, twice q8's own noise.
+ */
+export function checkWhole(states: Float32Array, plan: Plan, { right, moved }: Reference): Proof {
+  const { hidden } = plan;
+  const distance = mean(distances(states, right, hidden));
+  const noise = moved ? Math.SQRT2 * mean(distances(moved, right, hidden)) : 0;
+  const bound = roundingsOf(plan, plan.uses) + noise;
   check('vectors', distance, bound);
   return { distance, bound };
+}
+
+/** Proves all but pooling. */
+export async function prove(program: Program, plan: Plan, reference: Reference): Promise<Proof> {
+  const { sequences, states, moved } = reference;
+  for (const { from, to, name } of partsOf(plan, reference)) {
+    const rows = distances(await program.part(sequences, from, to, states[from - 1]), states[from]!, plan.hidden);
+    checkPart(name, rows, plan, plan.uses.slice(from, to), moved !== undefined);
+  }
+  return checkWhole(await program.run(sequences, []), plan, reference);
 }
 
 /** How a sequence's states [rows, width], without those that are skipped, become a vector (src/ops/pooling.cpp); first: the place of the first row. */

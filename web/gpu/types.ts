@@ -18,8 +18,8 @@ export interface GpuFacts {
   bound: number;
   /** Times that a device was lost and found again. */
   recovered: number;
-  /** Texts or windows that were computed again on the processor, as the GPU's numbers were not finite. */
+  /** Texts, windows or calls that write texts that were computed again on the processor, as the GPU's numbers were not finite. */
   recomputed: number;
-  /** With `device: 'auto'`: milliseconds that were measured for a few tokens and for many, and the processor's for the many. */
+  /** With `device: 'auto'`: milliseconds that were measured for a few tokens (of `text-generation`: one) and for many, and the processor's for the many. */
   timing?: { tokens: number; few: number; many: number; processor: number };
 }

@@ -179,6 +179,7 @@ async function generateTogether(
           guide?.look(new_tokens);
           return own?.next(new_tokens);
         }),
+      plan.keeps && null,
     );
     const { sequences, counts, reasons, scores, restored } = answer;
     const reused = restored.reduce((sum, count) => sum + count, 0);

@@ -3,6 +3,7 @@ import { StateError } from '../core/errors.js';
 import { ownCopy } from '../core/options.js';
 import { jobPace, runJob } from '../engine/job.js';
 import { alone, type Task } from '../engine/task.js';
+import type { GenerationPlan } from '../generation/generation_config.js';
 import type { PlainPrefix } from './prefix_files.js';
 import { generateAll, notePrefixes, textOf, type Text } from './generate_all.js';
 
@@ -18,7 +19,8 @@ export const savePrefix: Task<Parameters<Text['encode']>[0], { add_special_token
     const out: PlainPrefix[] = [];
     for (const item of items) {
       const ids = text.encode(item, options);
-      await generateAll(engine, undefined, [ids], { seam: { max_new_tokens: 1 }, own: ownCopy({}), pauses: false }, context);
+      const plan: GenerationPlan = { seam: { max_new_tokens: 1 }, own: ownCopy({}), pauses: false, keeps: true };
+      await generateAll(engine, undefined, [ids], plan, context);
       const save = async () => engine.call((handle) => handle.save_prefix(ids));
       out.push({ ids, bytes: (await alone(engine, save)).bytes });
     }

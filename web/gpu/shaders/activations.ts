@@ -14,6 +14,7 @@ const kBodies: Record<string, [value: string, functions?: string]> = {
   '': ['x'],
   gelu: ['0.5f * x * (1.0f + erf(x * 0.707106781f))', kErf],
   relu: ['max(x, 0.0f)'],
+  relu2: ['max(x, 0.0f) * max(x, 0.0f)'],
   tanh: ['tanh_of(x)', kTanh],
   gelu_tanh: ['0.5f * x * (1.0f + tanh_of(0.797884561f * (0.044715f * x * x * x + x)))', kTanh],
   silu: ['x * sigmoid_of(x)', kSigmoid],

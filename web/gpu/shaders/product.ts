@@ -1,11 +1,11 @@
 // Products: out [tokens, n] = activation(x W^T + bias). A workgroup of 16 x 16 threads makes a tile of the result, each thread 4 x 4 numbers of it, from tiles of
-// x and W in workgroup memory. A number is one chain of multiply-adds in rising k, wherever its row is in the batch.
+// x and W in workgroup memory. A number is a sum of parts in rising k, each one chain of multiply-adds over 64 numbers, wherever its row is in the batch.
 import { activation } from './activations.js';
 import { shader, type Kernel } from './shader.js';
 
 /** Rows and columns of the result in a tile, and numbers along k at a time. */
 export const kTile = { rows: 64, columns: 64, depth: 16 };
-/** Numbers along k with one scale, in q8. */
+/** Numbers along k in a part of a sum, which have one scale in q8. */
 export const kGroup = 64;
 
 export interface ProductShape {
@@ -29,7 +29,7 @@ const store = ({ bias }: ProductShape) => `
     if (row >= batch.tokens) { break; }
     for (var j = 0u; j < 4u; j++) {
       let column = column0 + local.x * 4u + j;
-      if (column < N) { out[row * N + column] = activation(acc[i][j]${bias ? ' + bias[column]' : ''}); }
+      if (column < N) { out[row * N + column] = activation(total[i][j]${bias ? ' + bias[column]' : ''}); }
     }
   }`;
 
@@ -49,7 +49,8 @@ var<workgroup> ws: array<vec4<f32>, ${(kTile.depth * kTile.columns) / 4}>;  // [
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let row0 = group.y * ROWS;
   let column0 = group.x * COLUMNS;
-  var acc: array<vec4<f32>, 4>;
+  var acc = array<vec4<f32>, 4>();
+  var total = array<vec4<f32>, 4>();
   for (var k0 = 0u; k0 < K; k0 += DEPTH) {
     {
       let row = row0 + thread / 4u;
@@ -74,6 +75,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) l
       acc[2] = fma(vec4<f32>(xs[first_at + 2u]), b, acc[2]);
       acc[3] = fma(vec4<f32>(xs[first_at + 3u]), b, acc[3]);
     }
+    if ((k0 + DEPTH) % ${kGroup}u == 0u || k0 + DEPTH >= K) {
+      for (var i = 0u; i < 4u; i++) { total[i] += acc[i]; acc[i] = vec4<f32>(); }
+    }
     workgroupBarrier();
   }${store(shape)}
 }`,
@@ -89,6 +93,8 @@ fn dot_bytes(a: u32, b: u32) -> i32 {
     + extractBits(p, 16u, 8u) * extractBits(q, 16u, 8u) + extractBits(p, 24u, 8u) * extractBits(q, 24u, 8u);
 }`;
 const kPackedDot = 'fn dot_bytes(a: u32, b: u32) -> i32 { return dot4I8Packed(a, b); }';
+/** WGSL that defines `dot_bytes(a, b)`. */
+export const dotOfBytes = (packed: boolean): string => (packed ? kPackedDot : kOwnDot);
 
 /**
  * In q8, with whole numbers that are exact: groups of 64 along k. q: activations 0 .. 192 less 96, four a word, [tokens][groups][16]; qz: scale and zero
@@ -101,14 +107,14 @@ export function productQ8(shape: ProductShape, packedDot: boolean): Kernel {
     `${head(shape)}
 const GROUPS = ${groups}u;
 ${activation(shape.activation)}
-${packedDot ? kPackedDot : kOwnDot}
+${dotOfBytes(packedDot)}
 var<workgroup> xs: array<u32, ${16 * kTile.rows}>;  // [word][row]
 var<workgroup> ws: array<u32, ${16 * kTile.columns}>;  // [word][column]
 @compute @workgroup_size(16, 16)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let row0 = group.y * ROWS;
   let column0 = group.x * COLUMNS;
-  var acc: array<vec4<f32>, 4>;
+  var total = array<vec4<f32>, 4>();
   for (var g = 0u; g < GROUPS; g++) {
     for (var i = 0u; i < 4u; i++) {
       let at = thread + i * 256u;
@@ -135,7 +141,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) l
         let column = column0 + local.x * 4u + j;
         if (column >= N) { break; }
         let at = (column / 8u * GROUPS + g) * 8u + column % 8u;
-        acc[i][j] = fma(f32(whole[i][j] + (96 - i32(of_row.y)) * sum[at]), scale[at] * of_row.x, acc[i][j]);
+        total[i][j] = fma(f32(whole[i][j] + (96 - i32(of_row.y)) * sum[at]), scale[at] * of_row.x, total[i][j]);
       }
     }
   }${store(shape)}

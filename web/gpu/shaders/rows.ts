@@ -12,10 +12,21 @@ const kTables: Record<string, [buffers: Buffers, value: string]> = {
   ],
 };
 
-/** out = the table's rows that `rows` names, [tokens]. */
-export function words(width: number, type: string): Kernel {
-  const [buffers, value] = kTables[type]!;
-  return perNumber(width, { rows: 'u32', ...buffers }, `let row = rows[token];\n  out[at] = ${value};`);
+/** The same for a matrix of a product, whose panels have 8 rows of the table: product.ts. */
+const kPanels: typeof kTables = {
+  f32: [{ table: 'f32' }, 'table[(row / 8u * W + column) * 8u + row % 8u]'],
+  q8: [
+    { table: 'u32', scale: 'f32' },
+    `f32(extractBits(bitcast<i32>(table[(row / 8u * GROUPS + column / 64u) * 128u + column % 64u / 4u * 8u + row % 8u]), column % 4u * 8u, 8u))
+    * scale[(row / 8u * GROUPS + column / 64u) * 8u + row % 8u]`,
+  ],
+};
+
+/** out = the table's rows that `rows` names, [tokens]. panels: the table is the matrix of a head over the vocabulary. */
+export function words(width: number, type: string, panels = false): Kernel {
+  const [buffers, value] = (panels ? kPanels : kTables)[type]!;
+  const groups = `const GROUPS = ${Math.ceil(width / 64)}u;`;
+  return perNumber(width, { rows: 'u32', ...buffers }, `let row = rows[token];\n  out[at] = ${value};`, panels ? groups : '');
 }
 
 /** out = x + those rows. */
