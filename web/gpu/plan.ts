@@ -124,7 +124,7 @@ const kOps = 'words add_rows scale norm head_norm rotate linear activate gate ad
 
 /** What of a plan no kernel here does; undefined: all of it can be run. cached: sequences go on in slots. */
 export function unsupportedIn({ uses, head, attentions }: Plan, cached: boolean): string | undefined {
-  if (cached && !head) return 'no head over the vocabulary';
+  if (cached !== (head !== undefined)) return head ? 'a head over the vocabulary' : 'no head over the vocabulary';
   for (const { values, steps } of head ? [...uses, head] : uses) {
     for (const { op, variant, x, other, out, attention } of steps) {
       if (!kOps.includes(op)) return `the op '${op}'`;
