@@ -17,7 +17,12 @@ const loadWith = (faults: Faults, model: unknown = llama(), options: object = {}
   env.gpu = faulty(gpu!, faults);
   return load(model, options);
 };
-const decoder = (folder: string) => (folder === 'wide' ? wideLlama() : withLetters(join(goldens, folder)));
+/** The tokenizer of Qwen2 is one of its own. */
+const kOwnTokenizer = ['decoders/qwen2'];
+const decoder = (folder: string) => {
+  if (folder === 'wide') return wideLlama();
+  return kOwnTokenizer.includes(folder) ? filesOf(join(goldens, folder)) : withLetters(join(goldens, folder));
+};
 const llama = () => decoder('decoders/llama');
 const text = (count: number, first = 0) =>
   Array.from({ length: count }, (_, i) => String.fromCharCode(97 + ((first + 7 * i + i * i) % 26))).join('');
@@ -173,7 +178,7 @@ onGpu("the options of a call are the processor's, with the same results", async 
     { max_new_tokens: 8, repetition_penalty: 1.4, no_repeat_ngram_size: 2 },
     { max_new_tokens: 12, prompt_lookup_num_tokens: 4 },
     { max_new_tokens: 12, top_logprobs: 2 },
-    { max_new_tokens: 8, response_format: { type: 'regex', regex: '[a-m]{6}' } },
+    { max_new_tokens: 8, response_format: { type: 'regex', regex: '[a-m]+' } },
   ]) {
     const before = submits;
     const [a, b] = [await there(prompts, options as object), await here(prompts, options as object)];
@@ -356,8 +361,8 @@ describe.each(real)('%s', (name, model) => {
       const { device, device_reason, gpu: facts } = pipe.info() as ModelInfo;
       expect([device, device_reason]).toEqual(['webgpu', undefined]);
       const prompt = 'Once upon a time, there was a little';
-      const right = await follow(here, prompt, 48);
-      expectSame(await follow(pipe, prompt, 48, right.tokens), right, 4 * facts!.bound);
+      const right = await follow(here, prompt, 24);
+      expectSame(await follow(pipe, prompt, 24, right.tokens), right, 4 * facts!.bound);
       const bytes = pipe.info().gpu!.bytes;
       expect(bytes).toBeGreaterThan(0);
       await pipe.dispose();

@@ -8,7 +8,7 @@ export interface Sequences {
   typeIds: Int32Array; // [tokens]
   starts: Int32Array; // [sequences + 1]
   skip: Int32Array; // [sequences]
-  /** Of sequences that go on in slots of a cache. */
+  /** Where they go on, with a cache. */
   slots?: { numbers: ArrayLike<number>; firsts: ArrayLike<number> } | undefined; // [sequences]: the slots, and the positions of the first tokens
 }
 

@@ -34,7 +34,7 @@ function placesIn({ values, steps }: Use): number[] {
 const resultOf = ({ values, steps }: Use) => steps.reduce((last, { out }) => (out > 0 && values[out]!.inStream ? out : last), -1);
 
 export class Program {
-  /** Of a program whose sequences go on in slots. */
+  /** Where sequences go on; undefined: they do not. */
   readonly cache: Cache | undefined;
   /** Those of each use. */
   private readonly dispatches: Dispatch[][] = [];

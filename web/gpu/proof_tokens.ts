@@ -14,7 +14,7 @@ const kOneByOne = 4;
 
 export interface TokenReference extends Reference {
   ids: Int32Array;
-  /** Of the first tokens, kFew at most: [tokens, vocab]. */
+  /** Those of the first tokens, kFew at most: [tokens, vocab]. */
   logits: Float32Array;
 }
 

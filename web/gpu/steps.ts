@@ -29,7 +29,7 @@ export interface Dispatch {
   pipeline: GPUComputePipeline;
   bindings: GPUBindGroup;
   groups: Groups;
-  /** Of the batches that it is for; undefined: all. */
+  /** The batches that it is for; undefined: all. */
   kinds: readonly Kind[] | undefined;
 }
 

@@ -11,7 +11,7 @@ export const kQueries = 32;
 export interface AttentionStep {
   constants: AttentionConstants;
   scoreDivisor: number;
-  /** Of the biases by distance, [heads, 2 * span - 1]; undefined: there are none. */
+  /** The span of biases by distance, [heads, 2 * span - 1]; undefined: there are none. */
   span: number | undefined;
   /** Numbers in a row of keys and values, and where in it those of the first head begin. */
   row: number;
@@ -36,7 +36,7 @@ function shared({ constants, scoreDivisor, span, row, keysAt }: AttentionStep) {
     hidden,
     /** Keys of a tile. */
     tile: [32, 16, 8, 4].find((count) => count * (keyWidth + valueWidth) * 4 <= 16384)!,
-    /** Of the products of a query with a key. */
+    /** The score of a query and a key, from their products. */
     score: `score = ${scaled};
         ${softcap === 0 ? '' : `score = ${float(softcap)} * tanh_of(score / ${float(softcap)});`}
         ${span === undefined ? '' : `score += bias[head * ${2 * span - 1}u + ${span - 1}u + k - query];`}`,
