@@ -372,7 +372,7 @@ export class RemoteEngine implements AnyEngine {
     }
   }
 
-  /** Of the workers that can take a job, the one that has read most of its prompts' beginnings; else the first. */
+  /** The worker that has read most of a job's prompts' beginnings, among those that can take it; else the first of them. */
   private freeMember(job: Job, urgent: boolean): Member | undefined {
     const free = this.members.filter((member) => member.isFree(urgent));
     if (free.length < 2) return free[0];
