@@ -30,8 +30,8 @@ const kBudgets = {
   'search_element_entry.js': 7_000, // with `src` also what static_search_entry.js has
   'wattn-full-simd.wasm': 431_000,
   'wattn-full-relaxed.wasm': 439_500,
-  'inline.js': 1_040_000, // its .wasm files are gzipped; 40 kB are stemmers
-  'inline_train.js': 1_938_000, // and so are these
+  'inline.js': 1_052_000, // its .wasm files are gzipped; 40 kB are stemmers
+  'inline_train.js': 1_956_000, // and so are these
 };
 
 // The scripts that run in pages, with the .wasm files that they load.
