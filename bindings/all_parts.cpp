@@ -15,6 +15,7 @@
 #include "tokenizer/decode_table.h"
 #include "tokenizer/formats/folder.h"
 #include "tokenizer/models/model.h"
+#include "tokenizer/stage_words.h"
 
 namespace wattn {
 namespace {
@@ -29,7 +30,7 @@ bool add(const Functions&... parts) {
                                          kSpanLoader, kTaskAdapters, kAdaptedWords, kRetrievalReader, kDecodeTable);
 
 #ifndef __EMSCRIPTEN__  // 8 kB that pages with models do without
-[[maybe_unused]] const bool kIsFast = add(kByteWords);
+[[maybe_unused]] const bool kIsFast = add(kByteWords, kStageWords);
 #endif
 
 }  // namespace

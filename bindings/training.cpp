@@ -10,11 +10,13 @@
 #include "tokenizer/byte_words.h"
 #include "tokenizer/decode_table.h"
 #include "tokenizer/formats/folder.h"
+#include "tokenizer/stage_words.h"
 
 namespace wattn {
 namespace {
 
-[[maybe_unused]] const bool kIsFast = Part<ByteWordsMaker>::add(kByteWords) && Part<DecodeTableMaker>::add(kDecodeTable);
+[[maybe_unused]] const bool kIsFast =
+    Part<ByteWordsMaker>::add(kByteWords) && Part<StageWordsMaker>::add(kStageWords) && Part<DecodeTableMaker>::add(kDecodeTable);
 [[maybe_unused]] const bool kAdded = Part<FolderReader>::add(kPlainFolders);  // web/tokenizer loads the full WebAssembly for others
 
 // Training of a tokenizer.

@@ -107,6 +107,15 @@ void AddedTokens::build_indices() {
   normalized_trie_ = TokenTrie(normalized);
 }
 
+bool AddedTokens::has_inner_spaces() const {
+  const auto has_some = [](const std::string& content) {
+    const std::u32string chars = to_utf32(content);
+    const auto is_space = [](char32_t c) { return c == 0x2581 || is_whitespace(c); };
+    return std::any_of(std::find_if_not(chars.begin(), chars.end(), is_space), chars.end(), is_space);
+  };
+  return std::ranges::any_of(tokens_, [&](const AddedToken& token) { return has_some(token.content) || has_some(token.shown); });
+}
+
 const AddedToken* AddedTokens::by_id(std::int32_t id) const {
   const auto found = std::ranges::lower_bound(by_id_, id, {}, &std::pair<std::int32_t, std::size_t>::first);
   return found == by_id_.end() || found->first != id ? nullptr : &tokens_[found->second];

@@ -57,6 +57,9 @@ class AddedTokens {
   const TokenTrie& raw_trie() const { return raw_trie_; }
   bool are_all_raw() const { return normalized_trie_.empty(); }  // none is searched for in normalized text
 
+  // Whether one has whitespace, or the mark of it, after another character.
+  bool has_inner_spaces() const;
+
   const AddedToken* by_id(std::int32_t id) const;
   const AddedToken* by_content(std::string_view content) const;
   std::size_t num_beyond_model() const { return num_beyond_model_; }  // tokens that are not in the model's vocabulary

@@ -71,14 +71,7 @@ class WordsOfBytes final : public ByteWords {
 };
 
 bool WordsOfBytes::has_added(std::string_view text) const {
-  for (const TokenTrie* trie : {&added_.raw_trie(), &added_.normalized_trie()}) {
-    for (std::size_t i = 0; !trie->empty(); ++i) {
-      i = trie->find_begin(text, i);
-      if (i >= text.size()) break;
-      if (trie->any_at(text, i)) return true;
-    }
-  }
-  return false;
+  return added_.raw_trie().any_in(text) || added_.normalized_trie().any_in(text);
 }
 
 void WordsOfBytes::put_words(std::string_view text, std::vector<std::int32_t>& ids, std::vector<std::uint32_t>* ends) const {

@@ -29,6 +29,8 @@ Result<Pattern> Pattern::from_json(JsonRef json) {
     Result<Regex> regex = is_regex ? read_regex(json["Regex"]) : Regex::compile(U"");
     if (!regex.ok()) return regex.error();
     pattern.regex_.emplace(std::move(regex).value());
+    const std::string_view text = is_regex ? json["Regex"].as_string().value() : "";
+    pattern.matches_space_ = text == " {2,}" || text == "\\n";
   }
   return pattern;
 }
@@ -38,6 +40,15 @@ void Pattern::find_all(std::u32string_view text, std::vector<TextMatch>& out) co
   for (std::size_t at = text.find(text_); at != std::u32string_view::npos; at = text.find(text_, at + text_.size())) {
     out.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at + text_.size())});
   }
+}
+
+bool Pattern::is_local(std::bitset<128>& tied) const {
+  if (regex_ || text_.size() == 1) return !regex_ || matches_space_;
+  for (const char32_t c : text_) {
+    if (c <= U' ' || c >= tied.size()) return false;
+    tied.set(c);
+  }
+  return true;
 }
 
 }  // namespace wattn

@@ -1,6 +1,7 @@
 // The pattern of Split and Replace: {"String": ..} or {"Regex": ..}.
 #pragma once
 
+#include <bitset>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,9 +21,14 @@ class Pattern {
   // Appends all matches from left to right, none overlapping.
   void find_all(std::u32string_view text, std::vector<TextMatch>& out) const;
 
+  // Whether no match goes on with whitespace after another character; false may be wrong. tied: receives the ASCII characters that
+  // match only with others.
+  bool is_local(std::bitset<128>& tied) const;
+
  private:
   std::u32string text_;         // the string to find if there is no regex_
   std::optional<Regex> regex_;  // may match the empty text
+  bool matches_space_ = false;  // regex_ is one that matches nothing else, or one line feed
 };
 
 // Compiles a regex; adds the path in the file to the errors of Regex::compile.

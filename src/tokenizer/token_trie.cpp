@@ -50,6 +50,15 @@ TokenTrie::TokenTrie(const std::vector<std::pair<std::u32string, std::int32_t>>&
   if (nodes_[0].num_edges == 1 && !begins_beyond_ascii_) only_begin_ = static_cast<char>(edges_[0].c);
 }
 
+bool TokenTrie::any_in(std::string_view utf8) const {
+  for (std::size_t i = 0; !empty(); ++i) {
+    i = find_begin(utf8, i);
+    if (i >= utf8.size()) break;
+    if (any_at(utf8, i)) return true;
+  }
+  return false;
+}
+
 std::size_t TokenTrie::find_begin(std::string_view utf8, std::size_t at) const {
   if (!only_begin_.empty()) return std::min(utf8.find(only_begin_[0], at), utf8.size());
   for (; at < utf8.size(); ++at) {

@@ -30,6 +30,8 @@ class TokenTrie {
   // Whether any string begins at text[position].
   bool any_at(std::u16string_view text, std::size_t position) const { return any_from(text, position); }
   bool any_at(std::string_view utf8, std::size_t position) const { return any_from(utf8, position); }
+  // Whether any string is in a text.
+  bool any_in(std::string_view utf8) const;
   // The first place from `at` on of a character that a string may begin with.
   std::size_t find_begin(std::string_view utf8, std::size_t at) const;
   // Whether any string begins with this character: a quick check that rules out most of a text.

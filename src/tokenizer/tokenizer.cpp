@@ -16,6 +16,7 @@
 #include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/post_processors/post_processor.h"
 #include "tokenizer/pre_tokenizers/pre_tokenizer.h"
+#include "tokenizer/stage_words.h"
 #include "tokenizer/text_tokens.h"
 #include "tokenizer/truncation.h"
 
@@ -96,6 +97,7 @@ struct Tokenizer::Parts {
   // Fast paths; null: these stages have none.
   std::unique_ptr<AsciiWords> ascii_words;
   std::unique_ptr<ByteWords> byte_words;
+  std::unique_ptr<ByteWords> stage_words;  // for ids alone
   std::unique_ptr<DecodeTable> decode_table;
 
   ShownTokens shown() const { return {added_tokens, *model}; }
@@ -105,14 +107,18 @@ struct Tokenizer::Parts {
     decode_table = tables && decoder ? tables->make(*decoder, shown()) : nullptr;
     const auto* maker = Part<ByteWordsMaker>::get();
     byte_words = maker ? maker->make(normalizer.get(), pre_tokenizer.get(), added_tokens, *model) : nullptr;
+    const auto* stages = Part<StageWordsMaker>::get();
+    stage_words = stages && !byte_words ? stages->make(normalizer.get(), pre_tokenizer.get(), added_tokens, *model) : nullptr;
     ascii_words.reset();
     if (!post_processor.trims.empty()) return;
     ascii_words = AsciiWords::make(normalizer.get(), pre_tokenizer.get(), added_tokens, *model);
   }
   // false: the text needs the stages.
   bool tokenize_bytes(std::string_view utf8, const EncodeOptions& options, TextTokens& out) const {
-    if (!byte_words || options.return_tokens) return false;
+    if (options.return_tokens) return false;
     using Wanted = ByteWords::Wanted;
+    if (stage_words && options.ids_only) return stage_words->tokenize(utf8, options.split_special_tokens, Wanted::kIds, out);
+    if (!byte_words) return false;
     const Wanted wanted = options.ids_only ? Wanted::kIds : post_processor.trims.empty() ? Wanted::kSpans : Wanted::kSpaces;
     return byte_words->tokenize(utf8, options.split_special_tokens, wanted, out);
   }

@@ -49,6 +49,18 @@ class Bpe : public VocabularyModel {
     if (!settings_.prefix.empty() || !settings_.suffix.empty()) return {};
     return {&vocabulary(), &merges_, settings_.ignore_merges};
   }
+  bool divides_before(char32_t c) const override {
+    if (!settings_.prefix.empty() || !settings_.suffix.empty() || settings_.ignore_merges || find(c) == Vocabulary::kAbsent) return false;
+    char utf8[4];
+    const std::string_view mark(utf8, write_utf8(c, utf8));
+    bool divides = true;
+    merges_.for_each([&](std::int32_t, std::int32_t, Merges::Merge merge) {
+      std::string_view token = vocabulary().token(merge.id).value_or("");
+      while (token.starts_with(mark)) token.remove_prefix(mark.size());
+      divides = divides && token.find(mark) == token.npos;
+    });
+    return divides;
+  }
 
  private:
   bool compute(std::u32string_view word, std::vector<Token>& out) const {

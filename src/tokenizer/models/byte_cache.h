@@ -20,13 +20,13 @@ class ByteCache {
 
   static constexpr std::size_t kMany = kMostIds + 1;
 
-  // The bytes of a word, its size, and whether it is but a part of one.
+  // The bytes of a word, its size, and a mark, below 4, that tells it from others of the same bytes.
   using Key = std::array<std::uint64_t, kWords>;
-  static Key key_of(const char* word, std::size_t size, bool is_part) {
+  static Key key_of(const char* word, std::size_t size, unsigned mark) {
     Key key;
     std::memcpy(key.data(), word, sizeof key);
     for (std::size_t i = 0; i < kWords; ++i) key[i] &= kMasks[size][i];
-    key[kWords - 1] |= (std::uint64_t{size} | (is_part ? 0x80 : 0)) << 56;
+    key[kWords - 1] |= (std::uint64_t{size} | mark << 6) << 56;
     return key;
   }
 

@@ -36,6 +36,8 @@ class TokenModel {
   // part of it is unknown and the model has no unknown token.
   virtual bool tokenize(std::u32string_view word, std::vector<Token>& out) const = 0;
   virtual ByteModel byte_model() const { return {}; }
+  // Whether a word may be tokenized in parts, cut before runs of this character.
+  virtual bool divides_before(char32_t) const { return false; }
   virtual std::optional<std::int32_t> token_to_id(std::string_view token) const = 0;
   virtual std::optional<std::string_view> id_to_token(std::int32_t id) const = 0;
   virtual std::int32_t num_tokens() const = 0;

@@ -41,6 +41,7 @@ class BertNormalizer : public Normalizer {
 
   // Each ASCII character is normalized by itself: none is a mark or composes with another.
   const AsciiMap* ascii_map() const override { return &ascii_; }
+  bool is_local(AsciiSet&) const override { return true; }
 
  private:
   static constexpr std::uint16_t kBeyondAscii = 1 << 15;  // clean() reports it with the CharFlag bits

@@ -17,6 +17,9 @@ class NormalizerSequence : public Normalizer {
   bool keeps(std::string_view text) const override {
     return std::all_of(steps_.begin(), steps_.end(), [text](const auto& step) { return step->keeps(text); });
   }
+  bool is_local(AsciiSet& tied) const override {
+    return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->is_local(tied); });
+  }
 
  private:
   std::vector<std::unique_ptr<Normalizer>> steps_;

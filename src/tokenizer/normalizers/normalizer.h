@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -14,6 +15,7 @@ namespace wattn {
 
 inline constexpr std::uint8_t kAsciiRemoved = 0xFF;
 using AsciiMap = std::array<std::uint8_t, 128>;  // ASCII characters, or kAsciiRemoved
+using AsciiSet = std::bitset<128>;
 
 class Normalizer {
  public:
@@ -24,6 +26,10 @@ class Normalizer {
   virtual const AsciiMap* ascii_map() const { return nullptr; }
   // Whether this text in UTF-8, and every part of it, surely stays as it is.
   virtual bool keeps(std::string_view) const { return false; }
+  // Whether a text may be cut before runs of ASCII whitespace: then what becomes of each part depends on nothing but the characters
+  // on the other side of its cuts, and on whether it is the first or the last. tied: receives the ASCII characters that change with
+  // others of ASCII, not each by itself.
+  virtual bool is_local(AsciiSet&) const { return false; }
 };
 
 using NormalizerResult = Result<std::unique_ptr<Normalizer>>;

@@ -44,6 +44,11 @@ class Precompiled : public Normalizer {
     for (const Change& change : changes) rewriter.put(change.c, change.change);
     rewriter.finish();
   }
+  // Clusters of several ASCII characters: "\r\n".
+  bool is_local(AsciiSet& tied) const override {
+    tied.set('\r');
+    return true;
+  }
 
  private:
   struct Change {

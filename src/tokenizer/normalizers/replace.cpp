@@ -32,6 +32,7 @@ class Replace : public Normalizer {
     out.append(text, position, text.size());
     text = std::move(out);
   }
+  bool is_local(AsciiSet& tied) const override { return pattern_.is_local(tied); }
 
  private:
   Pattern pattern_;

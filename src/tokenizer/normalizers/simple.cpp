@@ -15,6 +15,7 @@ class NormalFormNormalizer : public Normalizer {
   explicit NormalFormNormalizer(NormalForm form) : form_(form) {}
   void normalize(NormalizedText& text) const override { apply_normal_form(text, form_); }
   bool keeps(std::string_view text) const override { return surely_has_normal_form(text, form_); }
+  bool is_local(AsciiSet&) const override { return true; }
 
  private:
   NormalForm form_;
@@ -28,6 +29,7 @@ NormalizerResult read_form(JsonRef json, NormalForm form) {
 class Lowercase : public Normalizer {
  public:
   void normalize(NormalizedText& text) const override { apply_lowercase(text); }
+  bool is_local(AsciiSet&) const override { return true; }
 };
 
 // Removes all combining marks, not only the nonspacing ones as BertNormalizer does, and without decomposing first.
@@ -36,6 +38,7 @@ class StripAccents : public Normalizer {
   void normalize(NormalizedText& text) const override {
     erase_chars(text, [](char32_t c) { return c >= 0x80 && has_flag(c, kCharMark); });
   }
+  bool is_local(AsciiSet&) const override { return true; }
 };
 
 class Strip : public Normalizer {
@@ -49,6 +52,7 @@ class Strip : public Normalizer {
     text.chars.erase(0, begin);
     text.spans.erase(text.spans.begin(), text.spans.begin() + static_cast<std::ptrdiff_t>(begin));
   }
+  bool is_local(AsciiSet&) const override { return true; }
 
  private:
   bool left_, right_;
@@ -66,6 +70,7 @@ class Prepend : public Normalizer {
     out.append(text, 0, text.size());
     text = std::move(out);
   }
+  bool is_local(AsciiSet&) const override { return true; }
 
  private:
   std::u32string prefix_;
@@ -84,6 +89,7 @@ class Nmt : public Normalizer {
       if (is_space) c = U' ';
     }
   }
+  bool is_local(AsciiSet&) const override { return true; }
 };
 
 }  // namespace

@@ -31,6 +31,7 @@ class BertPreTokenizer : public PreTokenizer {
   }
 
   const AsciiClasses* ascii_classes() const override { return &ascii_; }
+  SpaceCuts space_cuts() const override { return SpaceCuts::kDivide; }
 
  private:
   static CharClass class_of(std::uint16_t flags) {

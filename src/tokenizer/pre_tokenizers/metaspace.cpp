@@ -30,6 +30,7 @@ class Metaspace : public PreTokenizer {
     }
     if (settings_.split) split_at_chars(text, DelimiterBehavior::kMergedWithNext, [mark](char32_t c) { return c == mark; });
   }
+  SpaceCuts space_cuts() const override { return settings_.split ? SpaceCuts::kDivide : SpaceCuts::kLocal; }
 
  private:
   MetaspaceSettings settings_;

@@ -17,6 +17,15 @@ class PreTokenizerSequence : public PreTokenizer {
   bool describe(ByteSplit& split) const override {
     return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->describe(split); });
   }
+  SpaceCuts space_cuts() const override {
+    SpaceCuts all = SpaceCuts::kLocal;
+    for (const auto& step : steps_) {
+      const SpaceCuts cuts = step->space_cuts();
+      if (cuts == SpaceCuts::kNone) return cuts;
+      all = std::max(all, cuts);
+    }
+    return all;
+  }
 
  private:
   std::vector<std::unique_ptr<PreTokenizer>> steps_;

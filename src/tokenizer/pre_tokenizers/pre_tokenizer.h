@@ -22,6 +22,10 @@ struct ByteSplit {
   bool writes_bytes = false;
 };
 
+// Where a text may be cut before runs of spaces, so that what becomes of each part depends on nothing but the characters on the other
+// side of its cuts, and on whether it is the first: nowhere that is sure, anywhere, or anywhere and words end there.
+enum class SpaceCuts : std::uint8_t { kNone, kLocal, kDivide };
+
 class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
@@ -31,6 +35,7 @@ class PreTokenizer {
   virtual const AsciiClasses* ascii_classes() const { return nullptr; }
   // Adds what it does after what is there; false if that cannot be told so.
   virtual bool describe(ByteSplit&) const { return false; }
+  virtual SpaceCuts space_cuts() const { return SpaceCuts::kNone; }
 };
 
 using PreTokenizerResult = Result<std::unique_ptr<PreTokenizer>>;

@@ -57,6 +57,10 @@ class CharClassSplit : public PreTokenizer {
       return false;
     return split.digits_first = true;
   }
+  SpaceCuts space_cuts() const override {
+    if (behavior_ == DelimiterBehavior::kMergedWithNext || behavior_ == DelimiterBehavior::kMergedWithPrevious) return SpaceCuts::kNone;
+    return delimiter_ == kCharWhitespace ? SpaceCuts::kDivide : SpaceCuts::kLocal;
+  }
 
  private:
   CharFlag delimiter_;

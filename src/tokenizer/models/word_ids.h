@@ -1,0 +1,43 @@
+// A cache of the ids of words of up to 31 bytes: two of byte_cache.h.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "tokenizer/models/byte_cache.h"
+
+namespace wattn {
+
+class WordIds {
+  using Short = ByteCache<2, 13>;  // 512 kB
+  using Long = ByteCache<4, 12>;   // 512 kB
+
+ public:
+  static constexpr std::size_t kBytesRead = Long::kBytesRead;  // of each word, whatever its size is
+  static constexpr std::size_t kRoom = Long::kMostIds + 1;     // of what get() writes
+
+  // Writes a word's ids and returns their number; 0 if it is not there. mark: see ByteCache.
+  std::size_t get(const char* word, std::size_t size, unsigned mark, std::int32_t* out) const {
+    if (size <= Short::kMostBytes) {
+      const std::size_t count = short_.get(Short::key_of(word, size, mark), out);
+      if (count < Short::kMany) return count;
+    }
+    return size <= Long::kMostBytes ? long_.get(Long::key_of(word, size, mark), out) : 0;
+  }
+
+  // At least one id.
+  void put(const char* word, std::size_t size, unsigned mark, const std::int32_t* ids, std::size_t count) {
+    if (size <= Short::kMostBytes) {
+      short_.put(Short::key_of(word, size, mark), ids, std::min(count, Short::kMany));
+      if (count < Short::kMany) return;
+    }
+    if (size <= Long::kMostBytes && count < Long::kMany) long_.put(Long::key_of(word, size, mark), ids, count);
+  }
+
+ private:
+  Short short_;
+  Long long_;  // and short words of many tokens
+};
+
+}  // namespace wattn
