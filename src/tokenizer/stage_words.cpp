@@ -18,6 +18,7 @@ namespace {
 constexpr char32_t kLetter = U'a';  // stands for the neighbours of a part
 constexpr std::string_view kSpaces = " \t\n\r";
 
+bool is_graphic(char c) { return c >= '!' && c <= '~'; }
 bool is_blank(char32_t c) { return c == 0x2581 || has_flag(c, kCharWhitespace); }
 
 // The stages before the model, of one tokenizer.
@@ -52,6 +53,7 @@ class Cuts {
 
   bool ok() const { return is_ok_; }
   bool drops_spaces() const { return drops_spaces_; }
+  bool begins_alike() const { return first_prefix_ == prefix_; }  // whether the first word is as others are
   // What stands in front of the letters of the first word, and of one after a space.
   std::u32string_view prefix(bool is_first) const { return is_first ? first_prefix_ : prefix_; }
   // What a character of ASCII becomes in a word, whatever is beside it; 0 if that is not so simple.
@@ -152,7 +154,7 @@ class WordsOfStages final : public ByteWords {
 
  private:
   using Ids = std::vector<std::int32_t>;
-  enum Mark : unsigned { kFirst = 1, kLast = 2 };  // of a part
+  enum Mark : unsigned { kFirst = 1, kLast = 2 };  // of a part, where that may matter
 
   // What is made for the first text.
   struct Learned {
@@ -170,10 +172,12 @@ class WordsOfStages final : public ByteWords {
 
   // Puts the ids of a word into Learned::ids; false if the model has none.
   bool run_model(Learned& state, std::u32string_view word) const;
-  // The same for a part of plain ASCII; false for others.
+  // The same for a part of plain ASCII; false for others. A part that begins with a graphic character has a space before it, unless it
+  // is marked as the first.
   bool run_plain(Learned& state, std::string_view part, unsigned mark) const;
   // The same for any part; false if the whole text needs the stages.
   bool run_stages(Learned& state, std::string_view part, unsigned mark) const;
+  bool run(Learned& state, std::string_view part, unsigned mark) const;
 
   Stages stages_;
   const TokenModel& model_;
@@ -198,25 +202,26 @@ bool WordsOfStages::run_model(Learned& state, std::u32string_view word) const {
 }
 
 bool WordsOfStages::run_plain(Learned& state, std::string_view part, unsigned mark) const {
-  const bool takes_space = !state.cuts.drops_spaces() && !(mark & kFirst);
-  if (takes_space && part[0] != ' ') return false;
-  state.letters = state.cuts.prefix((mark & kFirst) != 0);
-  for (std::size_t i = takes_space; i < part.size(); ++i) {
-    const char32_t c = state.cuts.plain(part[i]);
-    if (c == 0 || (stages_.added.raw_trie().may_begin(static_cast<unsigned char>(part[i])) && !state.cuts.drops_spaces())) return false;
-    state.letters += c;
+  const std::u32string_view prefix = state.cuts.prefix((mark & kFirst) != 0);
+  const TokenTrie& raw = stages_.added.raw_trie();
+  state.letters = prefix;
+  for (const char c : part) {
+    const char32_t letter = state.cuts.plain(c);
+    if (letter == 0 || (!state.cuts.drops_spaces() && raw.may_begin(static_cast<unsigned char>(c)))) return false;
+    state.letters += letter;
   }
   const TokenTrie& added = stages_.added.normalized_trie();
   for (std::size_t i = 0; !added.empty() && i < state.letters.size(); ++i) {
     if (added.may_begin(state.letters[i]) && added.longest_at(state.letters, i).value != TokenTrie::kNone) return false;
   }
-  return state.letters.size() > state.cuts.prefix((mark & kFirst) != 0).size() && run_model(state, state.letters);
+  return run_model(state, state.letters);
 }
 
 bool WordsOfStages::run_stages(Learned& state, std::string_view part, unsigned mark) const {
   const bool has_neighbours = !state.cuts.drops_spaces();
   const bool has_before = has_neighbours && !(mark & kFirst), has_after = has_neighbours && !(mark & kLast);
-  std::u32string text = (has_before ? U"a" : U"") + to_utf32(part);
+  std::u32string text = !has_before ? U"" : is_graphic(part[0]) ? U"a " : U"a";
+  text += to_utf32(part);
   const auto end = static_cast<std::int32_t>(text.size());
   if (has_after) text += U" a";
   const std::optional<PreTokenizedText> cut = stages_.cut(text);
@@ -230,14 +235,21 @@ bool WordsOfStages::run_stages(Learned& state, std::string_view part, unsigned m
     if (!run_model(state, cut->chars_of(split))) return false;
   }
   Ids& ids = state.ids;
-  const std::size_t num_before = has_before ? state.before.size() : 0, num_after = has_after ? state.after.size() : 0;
-  if (ids.size() < num_before + num_after || !std::equal(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(num_before), state.before.begin()) ||
-      !std::equal(ids.end() - static_cast<std::ptrdiff_t>(num_after), ids.end(), state.after.begin())) {
+  const Ids none, &before = has_before ? state.before : none, &after = has_after ? state.after : none;
+  if (ids.size() < before.size() + after.size() || !std::equal(before.begin(), before.end(), ids.begin()) ||
+      !std::equal(after.rbegin(), after.rend(), ids.rbegin())) {
     return false;
   }
-  ids.resize(ids.size() - num_after);
-  ids.erase(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(num_before));
+  ids.resize(ids.size() - after.size());
+  ids.erase(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(before.size()));
   return true;
+}
+
+bool WordsOfStages::run(Learned& state, std::string_view part, unsigned mark) const {
+  state.ids.clear();
+  if (run_plain(state, part, mark)) return true;
+  state.ids.clear();
+  return run_stages(state, part, mark);
 }
 
 bool WordsOfStages::tokenize(std::string_view text, bool, Wanted wanted, TextTokens& out) const {
@@ -253,25 +265,29 @@ bool WordsOfStages::tokenize(std::string_view text, bool, Wanted wanted, TextTok
   for (const char *at = text.data(), *next; at < end; at = next) {
     if (cuts.drops_spaces() && (at = cuts.spaces_end(at, end)) == end) break;
     next = cuts.part_end(at, end);
+    unsigned mark = 0;
+    if (!cuts.drops_spaces()) {
+      if (at == text.data()) {
+        if (!is_graphic(*at) || !cuts.begins_alike()) mark = kFirst;
+      } else if (*at == ' ' && next - at > 1 && is_graphic(at[1])) {
+        ++at;  // the one space before most words is none of their key
+      }
+      if (next == end && !is_graphic(end[-1])) mark |= kLast;
+    }
     const auto bytes = static_cast<std::size_t>(next - at);
-    const unsigned mark = cuts.drops_spaces() ? 0 : (at == text.data() ? kFirst : 0) | (next == end ? kLast : 0);
-    const char* from = at;
-    if (static_cast<std::size_t>(end - next) < WordIds::kBytesRead) from = state.last.assign(at, bytes).append(WordIds::kBytesRead, '\0').data();
+    const char* key = at;
+    if (static_cast<std::size_t>(end - next) < WordIds::kBytesRead) key = state.last.assign(at, bytes).append(WordIds::kBytesRead, '\0').data();
     if (ids.size() - size < WordIds::kRoom) ids.resize(2 * ids.size());
-    std::size_t count = state.known.get(from, bytes, mark, ids.data() + size);
-    if (count == 0) {
-      state.ids.clear();
-      if (!run_plain(state, {at, bytes}, mark)) {
-        state.ids.clear();
-        if (!run_stages(state, {at, bytes}, mark)) {
-          ids.clear();
-          return false;
-        }
+    std::size_t count = state.known.get(key, bytes, mark, ids.data() + size);
+    if (count == WordIds::kAbsent) {
+      if (!run(state, {at, bytes}, mark)) {
+        ids.clear();
+        return false;
       }
       count = state.ids.size();
-      if (ids.size() - size < count) ids.resize(2 * (size + count));
+      if (ids.size() - size < count + WordIds::kRoom) ids.resize(2 * (size + count + WordIds::kRoom));
       std::copy(state.ids.begin(), state.ids.end(), ids.begin() + static_cast<std::ptrdiff_t>(size));
-      if (count > 0) state.known.put(from, bytes, mark, state.ids.data(), count);
+      state.known.put(key, bytes, mark, state.ids.data(), count);
     }
     size += count;
   }

@@ -41,12 +41,12 @@ class ByteCache {
     return static_cast<std::size_t>(slot.ids[kMostIds]);
   }
 
-  // count: of ids, or kMany.
+  // count: of ids, or kMany or more, which have none.
   void put(const Key& key, const std::int32_t* ids, std::size_t count) {
     Set& set = sets_[set_of(key)];
     set[1] = set[0];
     set[0].key = key;
-    for (std::size_t i = 0; i < std::min(count, kMostIds); ++i) set[0].ids[i] = ids[i];
+    for (std::size_t i = 0; count < kMany && i < count; ++i) set[0].ids[i] = ids[i];
     set[0].ids[kMostIds] = static_cast<std::int32_t>(count);
   }
 
