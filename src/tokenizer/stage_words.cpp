@@ -59,6 +59,10 @@ class Cuts {
   // What a character of ASCII becomes in a word, whatever is beside it; 0 if that is not so simple.
   char32_t plain(char c) const { return static_cast<unsigned char>(c) < plain_.size() ? plain_[static_cast<std::size_t>(c)] : 0; }
 
+  bool is_plain(std::string_view part) const {
+    return std::all_of(part.begin(), part.end(), [this](char c) { return plain(c) != 0; });
+  }
+
   // The end of the part at `at`: spaces and a word, or, where spaces are dropped, a word or a character that is one.
   const char* part_end(const char* at, const char* end) const {
     if (!drops_spaces_) {
@@ -268,7 +272,7 @@ bool WordsOfStages::tokenize(std::string_view text, bool, Wanted wanted, TextTok
     unsigned mark = 0;
     if (!cuts.drops_spaces()) {
       if (at == text.data()) {
-        if (!is_graphic(*at) || !cuts.begins_alike()) mark = kFirst;
+        if (!cuts.begins_alike() || !cuts.is_plain({at, next})) mark = kFirst;
       } else if (*at == ' ' && next - at > 1 && is_graphic(at[1])) {
         ++at;  // the one space before most words is none of their key
       }
