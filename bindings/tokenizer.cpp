@@ -176,7 +176,9 @@ EMSCRIPTEN_KEEPALIVE const FlatAnswer* text_encode(const Tokenizer* tokenizer, s
                                                    std::int32_t overlap) {
   EncodeOptions options = to_encode_options(flags, max_length, overlap);
   begin_answer(flags / EncodeFlags::arrays);
-  options.ids_only = (said->flat.wanted & EncodedArrays::all & ~EncodedArrays::per_encoding) == 0;
+  const auto wants = [](std::uint32_t arrays) { return (said->flat.wanted & arrays) != 0; };
+  options.without_spans = !wants(EncodedArrays::offsets | EncodedArrays::word_ids);
+  options.ids_only = options.without_spans && !wants(EncodedArrays::type_ids | EncodedArrays::special_tokens_mask | EncodedArrays::sequence_ids);
   const std::int32_t* lengths = room + (bytes + 3) / 4;
   const char* first = reinterpret_cast<const char*>(room);
   const char* second = std::accumulate(lengths, lengths + num_texts, first);

@@ -26,15 +26,18 @@ namespace {
 constexpr std::size_t kLongestText = INT32_MAX;  // offsets are 32 bits wide
 constexpr double kNoLimit = 1e9;                 // Python writes 10^30 for "no limit"
 
-void add_special_tokens(const TemplatePiece& piece, bool ids_only, Encoding& out) {
+bool has_spans(const EncodeOptions& options) { return !options.ids_only && !options.without_spans; }
+
+void add_special_tokens(const TemplatePiece& piece, const EncodeOptions& options, Encoding& out) {
   for (const std::int32_t id : piece.ids) {
     out.ids.push_back(id);
-    if (ids_only) continue;
+    if (options.ids_only) continue;
     out.type_ids.push_back(piece.type_id);
-    out.offsets.push_back({});
     out.special_tokens_mask.push_back(1);
-    out.word_ids.push_back(-1);
     out.sequence_ids.push_back(-1);
+    if (options.without_spans) continue;
+    out.offsets.push_back({});
+    out.word_ids.push_back(-1);
   }
 }
 
@@ -50,12 +53,16 @@ struct TextOfTokens {
 };
 
 void add_text(const TemplatePiece& piece, const TextOfTokens& of, TokenWindow window, const std::vector<OffsetTrim>& trims,
-              bool ids_only, Encoding& out) {
+              const EncodeOptions& options, Encoding& out) {
   const TextTokens& text = of.tokens;
   const std::size_t begin = out.offsets.size();
   append(out.ids, text.ids, window);
   if (!text.texts.empty()) append(out.tokens, text.texts, window);
-  if (ids_only) return;
+  if (options.ids_only) return;
+  out.type_ids.resize(out.ids.size(), piece.type_id);
+  out.special_tokens_mask.resize(out.ids.size(), 0);
+  out.sequence_ids.resize(out.ids.size(), piece.kind == TemplatePiece::kFirst ? 0 : 1);
+  if (options.without_spans) return;
   append(out.offsets, text.offsets, window);
   for (const OffsetTrim& trim : trims) {
     for (std::size_t i = window.begin; i < window.end; ++i) {
@@ -63,9 +70,6 @@ void add_text(const TemplatePiece& piece, const TextOfTokens& of, TokenWindow wi
     }
   }
   append(out.word_ids, text.word_ids, window);
-  out.type_ids.resize(out.ids.size(), piece.type_id);
-  out.special_tokens_mask.resize(out.ids.size(), 0);
-  out.sequence_ids.resize(out.ids.size(), piece.kind == TemplatePiece::kFirst ? 0 : 1);
 }
 
 Error decoded_too_long() { return out_of_memory_error("decode: expected a text of at most 2^28 bytes, found a longer one"); }
@@ -117,9 +121,9 @@ struct Tokenizer::Parts {
   bool tokenize_bytes(std::string_view utf8, const EncodeOptions& options, TextTokens& out) const {
     if (options.return_tokens) return false;
     using Wanted = ByteWords::Wanted;
-    if (stage_words && options.ids_only) return stage_words->tokenize(utf8, options.split_special_tokens, Wanted::kIds, out);
+    if (stage_words && !has_spans(options)) return stage_words->tokenize(utf8, options.split_special_tokens, Wanted::kIds, out);
     if (!byte_words) return false;
-    const Wanted wanted = options.ids_only ? Wanted::kIds : post_processor.trims.empty() ? Wanted::kSpans : Wanted::kSpaces;
+    const Wanted wanted = !has_spans(options) ? Wanted::kIds : post_processor.trims.empty() ? Wanted::kSpans : Wanted::kSpaces;
     return byte_words->tokenize(utf8, options.split_special_tokens, wanted, out);
   }
   Result<TextTokens> tokenize(std::u16string_view text, const EncodeOptions& options) const;
@@ -228,7 +232,7 @@ Result<void> Tokenizer::Parts::tokenize_by_stages(std::u16string_view text, std:
 
 Result<TextTokens> Tokenizer::Parts::tokenize(std::u16string_view text, const EncodeOptions& options) const {
   TextTokens out;
-  if (byte_words && tokenize_bytes(to_utf8(text), options, out)) return out;
+  if ((byte_words || (stage_words && !has_spans(options))) && tokenize_bytes(to_utf8(text), options, out)) return out;
   out.reserve(text.size() / 4 + 1);  // a token is about four letters
   std::size_t done = 0;
   const bool fast = ascii_words && !options.return_tokens;
@@ -287,10 +291,10 @@ Result<Encoding> Tokenizer::Parts::finish(TextOfTokens first, const TextOfTokens
         (of_first.end - of_first.begin) + (of_second.end - of_second.begin) + static_cast<std::size_t>(num_special);
     options.ids_only ? out.ids.reserve(size) : out.reserve(size);
     for (const TemplatePiece& piece : pieces) {
-      if (piece.kind == TemplatePiece::kFirst) add_text(piece, first, of_first, trims, options.ids_only, out);
-      if (piece.kind == TemplatePiece::kSecond) add_text(piece, *second, of_second, trims, options.ids_only, out);
+      if (piece.kind == TemplatePiece::kFirst) add_text(piece, first, of_first, trims, options, out);
+      if (piece.kind == TemplatePiece::kSecond) add_text(piece, *second, of_second, trims, options, out);
       if (piece.kind != TemplatePiece::kSpecial || !options.add_special_tokens) continue;
-      add_special_tokens(piece, options.ids_only, out);
+      add_special_tokens(piece, options, out);
       for (std::size_t i = 0; options.return_tokens && i < piece.ids.size(); ++i) {
         const AddedToken* added = added_tokens.by_id(piece.ids[i]);  // its content, whatever the normalizer makes of it
         out.tokens.emplace_back(added ? added->content : model->id_to_token(piece.ids[i]).value_or(std::string_view()));
@@ -323,7 +327,7 @@ Result<Encoding> Tokenizer::encode_pair(std::u16string_view first, std::u16strin
 
 Result<Encoding> Tokenizer::encode_utf8(std::string_view text, const EncodeOptions& options) const {
   TextTokens tokens;
-  if (options.ids_only && text.size() <= kLongestText && parts_->tokenize_bytes(text, options, tokens)) {
+  if (!has_spans(options) && text.size() <= kLongestText && parts_->tokenize_bytes(text, options, tokens)) {
     return parts_->finish({{}, tokens}, nullptr, options);
   }
   return parts_->encode(to_utf16(text), nullptr, options);

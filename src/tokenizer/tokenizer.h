@@ -31,7 +31,8 @@ struct EncodeOptions {
   bool return_overflowing = false;  // fill Encoding::overflowing
   // Fill Encoding::tokens: the strings of the ids, but of added tokens what they cover, and of Unigram's unknown token the text.
   bool return_tokens = false;
-  bool ids_only = false;  // leave the other vectors of tokens empty
+  bool without_spans = false;  // leave offsets and word_ids empty
+  bool ids_only = false;       // leave the other vectors of tokens empty
 };
 
 // What the files of a repository said of its tokenizer.
