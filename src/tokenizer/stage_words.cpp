@@ -17,6 +17,7 @@ namespace {
 
 constexpr char32_t kLetter = U'a';  // stands for the neighbours of a part
 constexpr std::string_view kSpaces = " \t\n\r";
+constexpr std::u32string_view kRuns[] = {U"\t", U"\n", U"\r", U"  ", U"   ", U"\r\n", U"\n\n", U" \n", U"\n "};
 
 bool is_graphic(char c) { return c >= '!' && c <= '~'; }
 bool is_blank(char32_t c) { return c == 0x2581 || has_flag(c, kCharWhitespace); }
@@ -54,6 +55,7 @@ class Cuts {
   bool ok() const { return is_ok_; }
   bool drops_spaces() const { return drops_spaces_; }
   bool begins_alike() const { return first_prefix_ == prefix_; }  // whether the first word is as others are
+  bool spaces_are_alike() const { return spaces_are_alike_; }     // whether any run of them is as one space
   // What stands in front of the letters of the first word, and of one after a space.
   std::u32string_view prefix(bool is_first) const { return is_first ? first_prefix_ : prefix_; }
   // What a character of ASCII becomes in a word, whatever is beside it; 0 if that is not so simple.
@@ -87,11 +89,12 @@ class Cuts {
     return kind(at) == kMayBeChinese && end - at >= 3 &&
            static_cast<std::uint16_t>(static_cast<unsigned char>(at[0]) << 8 | static_cast<unsigned char>(at[1])) >= 0xE4B8;
   }
+  bool is_like_a_space(const Stages& stages, std::u32string_view run) const;
   void find_words_of_bert(const Stages& stages);
   void find_plain(const Stages& stages, const AsciiSet& tied);
 
   bool is_ok_ = false;
-  bool drops_spaces_ = false;
+  bool drops_spaces_ = false, spaces_are_alike_ = false;
   std::u32string first_prefix_, prefix_;
   std::array<char32_t, 128> plain_{};
   std::array<Kind, 256> kinds_{};
@@ -120,9 +123,17 @@ Cuts::Cuts(const Stages& stages, const TokenModel& model) {
     const auto spaced = stages.cut({kLetter, static_cast<char32_t>(space), kLetter});
     if (space == ' ' || (cuts == SpaceCuts::kDivide && spaced && spaced->splits.size() == 2)) kinds_[static_cast<unsigned char>(space)] = kSpace;
   }
+  const auto is_alike = [&](std::u32string_view run) { return is_like_a_space(stages, run); };
+  spaces_are_alike_ = std::all_of(std::begin(kRuns), std::end(kRuns), is_alike);
   if (drops_spaces_) find_words_of_bert(stages);
   find_plain(stages, tied);
   is_ok_ = true;
+}
+
+bool Cuts::is_like_a_space(const Stages& stages, std::u32string_view run) const {
+  const auto found = stages.cut(std::u32string(1, kLetter).append(run) + kLetter);
+  return found && found->splits.size() == 2 && found->chars_of(found->splits[0]) == first_prefix_ + kLetter &&
+         found->chars_of(found->splits[1]) == prefix_ + kLetter;
 }
 
 void Cuts::find_words_of_bert(const Stages& stages) {
@@ -273,8 +284,10 @@ bool WordsOfStages::tokenize(std::string_view text, bool, Wanted wanted, TextTok
     if (!cuts.drops_spaces()) {
       if (at == text.data()) {
         if (!cuts.begins_alike() || !cuts.is_plain({at, next})) mark = kFirst;
-      } else if (*at == ' ' && next - at > 1 && is_graphic(at[1])) {
-        ++at;  // the one space before most words is none of their key
+      } else {
+        const char* const word = cuts.spaces_end(at, next);
+        // The one space before most words is none of their key.
+        if (word < next && is_graphic(*word) && (cuts.spaces_are_alike() || word - at == (*at == ' '))) at = word;
       }
       if (next == end && !is_graphic(end[-1])) mark |= kLast;
     }

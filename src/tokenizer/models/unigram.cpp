@@ -9,9 +9,9 @@
 #include "tokenizer/language.h"
 #include "tokenizer/models/byte_tokens.h"
 #include "tokenizer/models/model.h"
+#include "tokenizer/models/piece_trie.h"
 #include "tokenizer/models/vocabulary_model.h"
 #include "tokenizer/models/word_cache.h"
-#include "tokenizer/token_prefixes.h"
 
 namespace wattn {
 namespace {
@@ -32,13 +32,16 @@ class Unigram : public VocabularyModel {
  public:
   Unigram(Vocabulary vocabulary, std::vector<double> scores, const UnigramSettings& settings)
       : VocabularyModel(std::move(vocabulary)),
-        prefixes_(VocabularyModel::vocabulary()),
+        pieces_(scores.size()),
         bytes_(VocabularyModel::vocabulary()),
         scores_(std::move(scores)),
         settings_(settings) {
     double least = std::numeric_limits<double>::infinity();
     for (const double score : scores_) least = score == kNotInText ? least : std::min(least, score);
     unknown_score_ = rounded(least - kUnknownPenalty);
+    for (std::int32_t id = 0; id < VocabularyModel::vocabulary().num_ids(); ++id) {
+      pieces_.add(VocabularyModel::vocabulary().token(id).value_or(""), id);
+    }
   }
 
   std::int32_t unknown_id() const override { return settings_.unk_id; }
@@ -76,9 +79,16 @@ class Unigram : public VocabularyModel {
   std::int32_t known(std::int32_t id) const { return id < settings_.num_known ? id : settings_.unk_id; }
 
   bool cover(std::u32string_view word, std::vector<Token>& out) const {
-    std::vector<Step> best(word.size() + 1);
+    utf8_.clear();
+    ends_.clear();
+    for (const char32_t c : word) {
+      append_utf8(c, utf8_);
+      ends_.push_back(static_cast<std::uint32_t>(utf8_.size()));
+    }
+    std::vector<Step>& best = best_;
+    best.assign(word.size() + 1, {});
     for (std::size_t begin = 0; begin < word.size(); ++begin) {
-      if (!extend(word, begin, best)) return false;
+      if (!extend(begin)) return false;
     }
 
     const std::size_t out_begin = out.size();  // tokens come last to first
@@ -96,6 +106,7 @@ class Unigram : public VocabularyModel {
       end = begin;
     }
     std::reverse(out.begin() + static_cast<std::ptrdiff_t>(out_begin), out.end());
+    if (word.size() > kKept) best_ = {};
     return true;
   }
 
@@ -104,26 +115,25 @@ class Unigram : public VocabularyModel {
     std::uint32_t begin = 0;
     std::int32_t id = kNotReached;
   };
+  static constexpr std::size_t kKept = 1 << 14;  // characters of words whose memory is kept for the next one
   static constexpr std::int32_t kNotReached = -2;  // neither an id nor Vocabulary::kAbsent
 
   // Tries all pieces that begin at a character, and the character alone as unknown if no piece is just that character. Without an
   // unknown token this is an error, even if another split would have avoided it, as in the reference.
-  bool extend(std::u32string_view word, std::size_t begin, std::vector<Step>& best) const {
-    char bytes[kMaxPieceBytes + 4];
-    std::size_t num_bytes = 0;
-    Vocabulary::Hash hash = Vocabulary::kEmptyHash;
+  bool extend(std::size_t begin) const {
+    const double score = best_[begin].score;
+    std::size_t byte = begin == 0 ? 0 : ends_[begin - 1];
+    std::uint32_t node = PieceTrie::kRoot;
     bool has_single = false;
-    for (std::size_t end = begin; end < word.size() && num_bytes < vocabulary().longest_token();) {
-      const std::size_t from = num_bytes;
-      num_bytes += write_utf8(word[end++], bytes + num_bytes);
-      for (std::size_t i = from; i < num_bytes; ++i) hash = Vocabulary::extend(hash, bytes[i]);
-      if (!prefixes_.may_begin_token(hash)) break;
-      const std::int32_t id = vocabulary().find(hash, {}, {bytes, num_bytes});
+    for (std::size_t end = begin; end < ends_.size(); ++end) {
+      while (byte < ends_[end] && node != PieceTrie::kNone) node = pieces_.child(node, utf8_[byte++]);
+      if (node == PieceTrie::kNone) break;
+      const std::int32_t id = pieces_.id(node);
       if (id == Vocabulary::kAbsent || scores_[static_cast<std::size_t>(id)] == kNotInText) continue;
-      has_single = has_single || from == 0;
-      offer(best[end], rounded(best[begin].score + scores_[static_cast<std::size_t>(id)]), begin, id);
+      has_single = has_single || end == begin;
+      offer(best_[end + 1], rounded(score + scores_[static_cast<std::size_t>(id)]), begin, id);
     }
-    return has_single || !offer(best[begin + 1], rounded(best[begin].score + unknown_score_), begin, settings_.unk_id) ||
+    return has_single || !offer(best_[begin + 1], rounded(score + unknown_score_), begin, settings_.unk_id) ||
            settings_.unk_id != Vocabulary::kAbsent;
   }
 
@@ -152,12 +162,16 @@ class Unigram : public VocabularyModel {
     for (std::size_t i = text.size(); i-- > 0;) put(bytes_.of(text[i]), begin, end, out);
   }
 
-  TokenPrefixes prefixes_;
+  PieceTrie pieces_;
   ByteTokens bytes_;
   std::vector<double> scores_;  // [pieces]
   UnigramSettings settings_;
   double unknown_score_ = 0;
   mutable WordCache seen_;
+  // Scratch: the word in UTF-8, where its characters end there, and the best way to each of them.
+  mutable std::string utf8_;
+  mutable std::vector<std::uint32_t> ends_;
+  mutable std::vector<Step> best_;
 };
 
 // A score as the reference's JSON reader (serde_json) takes it: the digits as an integer, rounded, times or by a power of ten,
@@ -214,6 +228,9 @@ ModelResult read_unigram(JsonRef json, JsonRef options) {
   if (!fields.ok()) return fields.error();
   Result<Vocabulary> vocabulary = Vocabulary::from_list(pieces);
   if (!vocabulary.ok()) return vocabulary.error();
+  std::size_t num_bytes = 0;
+  for (const std::string_view piece : pieces) num_bytes += piece.size();
+  if (num_bytes > PieceTrie::kMostBytes) return unsupported_error(list.where() + ": expected pieces of less than 16 MiB together");
   if (vocabulary.value().longest_token() > kMaxPieceBytes) {
     return unsupported_error(list.where() + ": expected pieces of at most " + std::to_string(kMaxPieceBytes) +
                              " bytes, found one of " + std::to_string(vocabulary.value().longest_token()));

@@ -10,8 +10,8 @@
 namespace wattn {
 
 class WordIds {
-  using Short = ByteCache<2, 13>;  // 512 kB
-  using Long = ByteCache<4, 12>;   // 512 kB
+  using Short = ByteCache<2, 14>;  // 1 MB
+  using Long = ByteCache<4, 13>;   // 1 MB
 
  public:
   static constexpr std::size_t kBytesRead = Long::kBytesRead;  // of each word, whatever its size is
