@@ -178,7 +178,8 @@ EMSCRIPTEN_KEEPALIVE const FlatAnswer* text_encode(const Tokenizer* tokenizer, s
   begin_answer(flags / EncodeFlags::arrays);
   const auto wants = [](std::uint32_t arrays) { return (said->flat.wanted & arrays) != 0; };
   options.without_spans = !wants(EncodedArrays::offsets | EncodedArrays::word_ids);
-  options.ids_only = options.without_spans && !wants(EncodedArrays::type_ids | EncodedArrays::special_tokens_mask | EncodedArrays::sequence_ids);
+  options.ids_only =
+      options.without_spans && !wants(EncodedArrays::type_ids | EncodedArrays::special_tokens_mask | EncodedArrays::sequence_ids);
   const std::int32_t* lengths = room + (bytes + 3) / 4;
   const char* first = reinterpret_cast<const char*>(room);
   const char* second = std::accumulate(lengths, lengths + num_texts, first);

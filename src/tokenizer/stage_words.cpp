@@ -121,7 +121,8 @@ Cuts::Cuts(const Stages& stages, const TokenModel& model) {
   }
   for (const char space : kSpaces) {
     const auto spaced = stages.cut({kLetter, static_cast<char32_t>(space), kLetter});
-    if (space == ' ' || (cuts == SpaceCuts::kDivide && spaced && spaced->splits.size() == 2)) kinds_[static_cast<unsigned char>(space)] = kSpace;
+    if (space == ' ' || (cuts == SpaceCuts::kDivide && spaced && spaced->splits.size() == 2))
+      kinds_[static_cast<unsigned char>(space)] = kSpace;
   }
   const auto is_alike = [&](std::u32string_view run) { return is_like_a_space(stages, run); };
   spaces_are_alike_ = std::all_of(std::begin(kRuns), std::end(kRuns), is_alike);
@@ -179,7 +180,7 @@ class WordsOfStages final : public ByteWords {
     bool is_ok;
     Ids before, after;  // the ids of the letters that stand for neighbours
     WordIds known;
-    Ids ids;                    // scratch, as are the others
+    Ids ids;  // scratch, as are the others
     std::vector<Token> tokens;
     std::u32string letters;
     std::string last;
@@ -187,8 +188,8 @@ class WordsOfStages final : public ByteWords {
 
   // Puts the ids of a word into Learned::ids; false if the model has none.
   bool run_model(Learned& state, std::u32string_view word) const;
-  // The same for a part of plain ASCII; false for others. A part that begins with a graphic character has a space before it, unless it
-  // is marked as the first.
+  // The same for a part of plain ASCII; false for others. A part that begins with a graphic character has a space before it, unless
+  // it is marked as the first.
   bool run_plain(Learned& state, std::string_view part, unsigned mark) const;
   // The same for any part; false if the whole text needs the stages.
   bool run_stages(Learned& state, std::string_view part, unsigned mark) const;
@@ -293,7 +294,8 @@ bool WordsOfStages::tokenize(std::string_view text, bool, Wanted wanted, TextTok
     }
     const auto bytes = static_cast<std::size_t>(next - at);
     const char* key = at;
-    if (static_cast<std::size_t>(end - next) < WordIds::kBytesRead) key = state.last.assign(at, bytes).append(WordIds::kBytesRead, '\0').data();
+    if (static_cast<std::size_t>(end - next) < WordIds::kBytesRead)
+      key = state.last.assign(at, bytes).append(WordIds::kBytesRead, '\0').data();
     if (ids.size() - size < WordIds::kRoom) ids.resize(2 * ids.size());
     std::size_t count = state.known.get(key, bytes, mark, ids.data() + size);
     if (count == WordIds::kAbsent) {

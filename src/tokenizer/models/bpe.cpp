@@ -50,7 +50,8 @@ class Bpe : public VocabularyModel {
     return {&vocabulary(), &merges_, settings_.ignore_merges};
   }
   bool divides_before(char32_t c) const override {
-    if (!settings_.prefix.empty() || !settings_.suffix.empty() || settings_.ignore_merges || find(c) == Vocabulary::kAbsent) return false;
+    if (!settings_.prefix.empty() || !settings_.suffix.empty() || settings_.ignore_merges || find(c) == Vocabulary::kAbsent)
+      return false;
     char utf8[4];
     const std::string_view mark(utf8, write_utf8(c, utf8));
     bool divides = true;

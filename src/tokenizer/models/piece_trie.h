@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "tokenizer/vocabulary.h"
+
 namespace wattn {
 
 class PieceTrie {
@@ -15,13 +17,33 @@ class PieceTrie {
   static constexpr std::uint32_t kRoot = 0, kNone = UINT32_MAX;
   static constexpr std::size_t kMostBytes = (1 << 24) - 2;  // of all pieces together
 
-  explicit PieceTrie(std::size_t num_pieces) : edges_(std::bit_ceil(4 * num_pieces + 16)) {}
-
-  // The last of equal pieces counts.
-  void add(std::string_view piece, std::int32_t id) {
-    std::uint32_t node = kRoot;
-    for (const char byte : piece) node = with_child(node, byte);
-    if (node != kRoot) ids_[node] = id;
+  // The last of equal pieces counts. All pieces grow at once, byte by byte: the look-ups for one do not wait for those for another.
+  explicit PieceTrie(const Vocabulary& vocabulary) {
+    struct Growing {
+      std::string_view rest;
+      std::int32_t id;
+      std::uint32_t node;
+    };
+    std::vector<Growing> growing;
+    std::size_t num_bytes = 0;
+    for (std::int32_t id = 0; id < vocabulary.num_ids(); ++id) {
+      const std::string_view piece = vocabulary.token(id).value_or("");
+      num_bytes += piece.size();
+      if (!piece.empty()) growing.push_back({piece, id, kRoot});
+    }
+    edges_.resize(std::bit_ceil(num_bytes / 2 + 16));
+    while (!growing.empty()) {
+      std::size_t left = 0;
+      for (auto [rest, id, node] : growing) {
+        node = with_child(node, rest[0]);
+        if (rest.size() == 1) {
+          ids_[node] = id;
+        } else {
+          growing[left++] = {rest.substr(1), id, node};
+        }
+      }
+      growing.resize(left);
+    }
   }
 
   // Where a byte leads from a node; kNone if nowhere.
@@ -60,7 +82,7 @@ class PieceTrie {
     }
   }
 
-  std::vector<Edge> edges_;                 // a power of two, at most three quarters full
+  std::vector<Edge> edges_;               // a power of two, at most three quarters full
   std::vector<std::int32_t> ids_ = {-1};  // [nodes]
 };
 

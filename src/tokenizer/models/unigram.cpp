@@ -32,16 +32,13 @@ class Unigram : public VocabularyModel {
  public:
   Unigram(Vocabulary vocabulary, std::vector<double> scores, const UnigramSettings& settings)
       : VocabularyModel(std::move(vocabulary)),
-        pieces_(scores.size()),
+        pieces_(VocabularyModel::vocabulary()),
         bytes_(VocabularyModel::vocabulary()),
         scores_(std::move(scores)),
         settings_(settings) {
     double least = std::numeric_limits<double>::infinity();
     for (const double score : scores_) least = score == kNotInText ? least : std::min(least, score);
     unknown_score_ = rounded(least - kUnknownPenalty);
-    for (std::int32_t id = 0; id < VocabularyModel::vocabulary().num_ids(); ++id) {
-      pieces_.add(VocabularyModel::vocabulary().token(id).value_or(""), id);
-    }
   }
 
   std::int32_t unknown_id() const override { return settings_.unk_id; }
@@ -115,7 +112,7 @@ class Unigram : public VocabularyModel {
     std::uint32_t begin = 0;
     std::int32_t id = kNotReached;
   };
-  static constexpr std::size_t kKept = 1 << 14;  // characters of words whose memory is kept for the next one
+  static constexpr std::size_t kKept = 1 << 14;    // characters of words whose memory is kept for the next one
   static constexpr std::int32_t kNotReached = -2;  // neither an id nor Vocabulary::kAbsent
 
   // Tries all pieces that begin at a character, and the character alone as unknown if no piece is just that character. Without an

@@ -58,7 +58,8 @@ class CharClassSplit : public PreTokenizer {
     return split.digits_first = true;
   }
   SpaceCuts space_cuts() const override {
-    if (behavior_ == DelimiterBehavior::kMergedWithNext || behavior_ == DelimiterBehavior::kMergedWithPrevious) return SpaceCuts::kNone;
+    if (behavior_ == DelimiterBehavior::kMergedWithNext || behavior_ == DelimiterBehavior::kMergedWithPrevious)
+      return SpaceCuts::kNone;
     return delimiter_ == kCharWhitespace ? SpaceCuts::kDivide : SpaceCuts::kLocal;
   }
 

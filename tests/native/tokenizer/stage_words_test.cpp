@@ -32,12 +32,14 @@ std::string with(std::string text, std::string_view from, std::string_view to) {
   return text;
 }
 std::string metaspace(const char* scheme, const char* split = "true") {
-  return with(R"({"type": "Metaspace", "replacement": "▁", "prepend_scheme": ")" + std::string(scheme) + R"(", "split": %})", "%", split);
+  return with(R"({"type": "Metaspace", "replacement": "▁", "prepend_scheme": ")" + std::string(scheme) + R"(", "split": %})", "%",
+              split);
 }
 
 std::string bpe(std::initializer_list<const char*> merges, const char* more = "") {
   std::vector<std::string> tokens;
-  for (const char* token : {"<unk>", "▁", "a", "b", "c", "x", ",", "é", "e", "▁▁", "▁a", "ab", "▁ab", "abc", "▁b", "a▁", "<0xE4>", "<0xB8>"}) {
+  for (const char* token :
+       {"<unk>", "▁", "a", "b", "c", "x", ",", "é", "e", "▁▁", "▁a", "ab", "▁ab", "abc", "▁b", "a▁", "<0xE4>", "<0xB8>"}) {
     tokens.emplace_back(token);
   }
   std::string list;
@@ -50,7 +52,8 @@ const std::string kBpe = bpe({"▁ ▁", "▁ a", "a b", "▁ ab", "ab c", "▁ 
 std::string unigram() {
   std::string vocab;
   double score = -1;
-  for (const char* token : {"<unk>", "▁", "a", "b", "c", "x", ",", "\\\"", "e", "é", "▁a", "ab", "▁ab", "abc", "▁▁", "▁x", "a▁b", "ee", "中"}) {
+  for (const char* token :
+       {"<unk>", "▁", "a", "b", "c", "x", ",", "\\\"", "e", "é", "▁a", "ab", "▁ab", "abc", "▁▁", "▁x", "a▁b", "ee", "中"}) {
     vocab += (vocab.empty() ? "[\"" : ", [\"") + std::string(token) + "\", " + std::to_string(score -= 0.37) + "]";
   }
   return R"({"type": "Unigram", "unk_id": 0, "vocab": [)" + vocab + "]}";
@@ -58,7 +61,8 @@ std::string unigram() {
 
 std::string word_piece() {
   std::vector<std::string> tokens;
-  for (const char* token : {"[UNK]", "a", "b", "c", "##a", "##b", "##c", "ab", "##bc", "x", "##x", ",", "`", "e", "##e", "é", "##é", "中", "[", "]"}) {
+  for (const char* token :
+       {"[UNK]", "a", "b", "c", "##a", "##b", "##c", "ab", "##bc", "x", "##x", ",", "`", "e", "##e", "é", "##é", "中", "[", "]"}) {
     tokens.emplace_back(token);
   }
   return R"({"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 20, "vocab": )" +
@@ -68,14 +72,17 @@ std::string word_piece() {
 std::vector<Case> cases() {
   std::vector<Case> all;
   const std::string raw = added_token_json("<s>", {"special"}), normalized = added_token_json("<s>", {"normalized", "special"});
-  const std::string strips = added_token_json("<m>", {"lstrip", "rstrip"}), spaces = added_token_json("▁▁"), inner = added_token_json("a b");
-  const std::string bert = with(test::kBertNormalizer, "true", "true"), cased = with(bert, R"("lowercase": true)", R"("lowercase": false)");
+  const std::string strips = added_token_json("<m>", {"lstrip", "rstrip"}), spaces = added_token_json("▁▁"),
+                    inner = added_token_json("a b");
+  const std::string bert = with(test::kBertNormalizer, "true", "true"),
+                    cased = with(bert, R"("lowercase": true)", R"("lowercase": false)");
   const std::string bert_words = R"({"type": "BertPreTokenizer"})";
   for (const std::string& added : {std::string(), raw, normalized, strips, raw + ", " + strips, spaces, inner}) {
     const std::size_t first = all.size();
     all.push_back({bert, bert_words, word_piece(), added});
     all.push_back({cased, bert_words, word_piece(), added});
-    all.push_back({with(bert, R"("handle_chinese_chars": true)", R"("handle_chinese_chars": false)"), bert_words, word_piece(), added});
+    all.push_back(
+        {with(bert, R"("handle_chinese_chars": true)", R"("handle_chinese_chars": false)"), bert_words, word_piece(), added});
     all.push_back({with(bert, R"("clean_text": true)", R"("clean_text": false)"), bert_words, word_piece(), added});
     all.push_back({kReplaceSpaces, "null", kBpe, added});
     all.push_back({"null", metaspace("first", "false"), kBpe, added});
@@ -83,11 +90,13 @@ std::vector<Case> cases() {
     all.push_back({"null", kTwoSteps, unigram(), added});
     for (const char* left : {"true", "false"}) {
       all.push_back({with(kAlbert, "%LEFT%", left), kTwoSteps, unigram(), added});
-      for (const char* scheme : {"always", "first", "never"}) all.push_back({with(kAlbert, "%LEFT%", left), metaspace(scheme), unigram(), added});
+      for (const char* scheme : {"always", "first", "never"})
+        all.push_back({with(kAlbert, "%LEFT%", left), metaspace(scheme), unigram(), added});
     }
-    all.push_back({R"({"type": "Lowercase"})",
-                   R"({"type": "Sequence", "pretokenizers": [{"type": "Punctuation", "behavior": "Isolated"}, )" + metaspace("first") + "]}", unigram(),
-                   added});
+    all.push_back(
+        {R"({"type": "Lowercase"})",
+         R"({"type": "Sequence", "pretokenizers": [{"type": "Punctuation", "behavior": "Isolated"}, )" + metaspace("first") + "]}",
+         unigram(), added});
     for (std::size_t i = first; i < all.size(); ++i) {
       const bool is_bert = all[i].pre_tokenizer == bert_words;
       all[i].is_fast = is_bert ? added != normalized : added != inner;
@@ -98,25 +107,67 @@ std::vector<Case> cases() {
   all.push_back({kReplaceSpaces, "null", unigram(), "", false});
   all.push_back({kReplaceSpaces, "null", bpe({"▁ a", "a b"}, R"(, "ignore_merges": true)"), "", false});
   all.push_back({"null",
-                 R"({"type": "Sequence", "pretokenizers": [{"type": "Punctuation", "behavior": "MergedWithNext"}, )" + metaspace("first") + "]}",
+                 R"({"type": "Sequence", "pretokenizers": [{"type": "Punctuation", "behavior": "MergedWithNext"}, )" +
+                     metaspace("first") + "]}",
                  unigram(), "", false});
   all.push_back({R"({"type": "Replace", "pattern": {"String": "a b"}, "content": "x"})", metaspace("first"), unigram(), "", false});
-  all.push_back({R"({"type": "Replace", "pattern": {"Regex": "a\\s+b"}, "content": "x"})", metaspace("first"), unigram(), "", false});
+  all.push_back(
+      {R"({"type": "Replace", "pattern": {"Regex": "a\\s+b"}, "content": "x"})", metaspace("first"), unigram(), "", false});
   return all;
 }
 
 Result<Tokenizer> made(const Case& of) {
-  const Result<Json> json = Json::parse(R"({"version": "1.0", "added_tokens": [)" + of.added + R"(], "normalizer": )" + of.normalizer +
-                                            R"(, "pre_tokenizer": )" + of.pre_tokenizer + R"(, "model": )" + of.model + "}",
-                                        "tokenizer.json");
+  const Result<Json> json =
+      Json::parse(R"({"version": "1.0", "added_tokens": [)" + of.added + R"(], "normalizer": )" + of.normalizer +
+                      R"(, "pre_tokenizer": )" + of.pre_tokenizer + R"(, "model": )" + of.model + "}",
+                  "tokenizer.json");
   return json.ok() ? Tokenizer::from_json(json.value().root()) : Result<Tokenizer>(json.error());
 }
 
 std::string random_text(std::mt19937& random) {
-  static constexpr const char* kParts[] = {" ",  " ",   " ",   "  ",  "\t",  "\n",  "\r\n", "a",  "ab",  "abc", "b",   "x",  "ABC",
-                                           ",",  "``",  "`",   "\"",  "é",   "É",   "é",  "́",    "中", "中中", "　",  " ",    "​", "▁",
-                                           "▁▁", "<s>", "<m>", "a b", "[",   "<",   "\x1f",  "—",   "؀", "ab, abc", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-                                           "abcabcabcabcabc", "ＡＢ", "ﬁ", "\x01", "~"};
+  static constexpr const char* kParts[] = {" ",
+                                           " ",
+                                           " ",
+                                           "  ",
+                                           "\t",
+                                           "\n",
+                                           "\r\n",
+                                           "a",
+                                           "ab",
+                                           "abc",
+                                           "b",
+                                           "x",
+                                           "ABC",
+                                           ",",
+                                           "``",
+                                           "`",
+                                           "\"",
+                                           "é",
+                                           "É",
+                                           "é",
+                                           "́",
+                                           "中",
+                                           "中中",
+                                           "　",
+                                           " ",
+                                           "​",
+                                           "▁",
+                                           "▁▁",
+                                           "<s>",
+                                           "<m>",
+                                           "a b",
+                                           "[",
+                                           "<",
+                                           "\x1f",
+                                           "—",
+                                           "؀",
+                                           "ab, abc",
+                                           "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+                                           "abcabcabcabcabc",
+                                           "ＡＢ",
+                                           "ﬁ",
+                                           "\x01",
+                                           "~"};
   std::string text;
   for (std::size_t i = random() % 16; i > 0; --i) text += kParts[random() % std::size(kParts)];
   return text;
@@ -130,8 +181,10 @@ TEST(StageWords, GiveTheIdsOfTheStages) {
     for (int round = 0; round < 1500; ++round) {
       const std::string text = random_text(random);
       for (const bool leaves : {false, true}) {
-        const EncodeOptions fast{.split_special_tokens = leaves, .ids_only = true}, stages{.split_special_tokens = leaves, .return_tokens = true};
-        const Result<Encoding> found = tokenizer.value().encode_utf8(text, fast), expected = tokenizer.value().encode_utf8(text, stages);
+        const EncodeOptions fast{.split_special_tokens = leaves, .ids_only = true},
+            stages{.split_special_tokens = leaves, .return_tokens = true};
+        const Result<Encoding> found = tokenizer.value().encode_utf8(text, fast),
+                               expected = tokenizer.value().encode_utf8(text, stages);
         ASSERT_EQ(found.ok(), expected.ok()) << json_text(text);
         ASSERT_EQ(found.value().ids, expected.value().ids)
             << json_text(text) << " " << each.normalizer << each.pre_tokenizer << each.model << each.added;
