@@ -93,6 +93,8 @@ std::vector<Case> cases() {
       for (const char* scheme : {"always", "first", "never"})
         all.push_back({with(kAlbert, "%LEFT%", left), metaspace(scheme), unigram(), added});
     }
+    all.push_back({R"({"type": "Sequence", "normalizers": [{"type": "NFKC"}, {"type": "Strip", "strip_left": true, "strip_right": true}]})",
+                   metaspace("always"), unigram(), added});
     all.push_back(
         {R"({"type": "Lowercase"})",
          R"({"type": "Sequence", "pretokenizers": [{"type": "Punctuation", "behavior": "Isolated"}, )" + metaspace("first") + "]}",
