@@ -58,7 +58,7 @@ class PieceTrie {
   };
 
   static std::uint32_t edge_of(std::uint32_t node, char byte) { return node << 8 | static_cast<unsigned char>(byte); }
-  // Of an edge, or where it would be.
+  // The slot of an edge, or where it would be.
   std::size_t slot_of(std::uint32_t edge) const {
     const std::size_t mask = edges_.size() - 1;
     std::size_t slot = edge * 0x9E3779B97F4A7C15 >> 32 & mask;

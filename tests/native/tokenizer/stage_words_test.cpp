@@ -93,8 +93,9 @@ std::vector<Case> cases() {
       for (const char* scheme : {"always", "first", "never"})
         all.push_back({with(kAlbert, "%LEFT%", left), metaspace(scheme), unigram(), added});
     }
-    all.push_back({R"({"type": "Sequence", "normalizers": [{"type": "NFKC"}, {"type": "Strip", "strip_left": true, "strip_right": true}]})",
-                   metaspace("always"), unigram(), added});
+    all.push_back(
+        {R"({"type": "Sequence", "normalizers": [{"type": "NFKC"}, {"type": "Strip", "strip_left": true, "strip_right": true}]})",
+         metaspace("always"), unigram(), added});
     all.push_back(
         {R"({"type": "Lowercase"})",
          R"({"type": "Sequence", "pretokenizers": [{"type": "Punctuation", "behavior": "Isolated"}, )" + metaspace("first") + "]}",
@@ -164,6 +165,7 @@ std::string random_text(std::mt19937& random) {
                                            "—",
                                            "؀",
                                            "ab, abc",
+                                           "a\u4dc0b",
                                            "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
                                            "abcabcabcabcabc",
                                            "ＡＢ",
