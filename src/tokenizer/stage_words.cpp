@@ -55,7 +55,9 @@ class Cuts {
   bool ok() const { return is_ok_; }
   bool drops_spaces() const { return drops_spaces_; }
   bool begins_alike() const { return first_prefix_ == prefix_; }  // whether the first word is as others are
-  bool spaces_are_alike() const { return spaces_are_alike_; }     // whether any run of them is as one space
+  // Whether a character at the end of a part may be no more there where the text ends, or join what follows.
+  bool may_change(char32_t end) const { return is_blank(end) && (!keeps_ends_ || end == U' ' || end == 0x2581); }
+  bool spaces_are_alike() const { return spaces_are_alike_; }  // whether any run of them is as one space
   // What stands in front of the letters of the first word, and of one after a space.
   std::u32string_view prefix(bool is_first) const { return is_first ? first_prefix_ : prefix_; }
   // What a character of ASCII becomes in a word, whatever is beside it; 0 if that is not so simple.
@@ -94,7 +96,7 @@ class Cuts {
   void find_plain(const Stages& stages, const AsciiSet& tied);
 
   bool is_ok_ = false;
-  bool drops_spaces_ = false, spaces_are_alike_ = false;
+  bool drops_spaces_ = false, spaces_are_alike_ = false, keeps_ends_ = false;
   std::u32string first_prefix_, prefix_;
   std::array<char32_t, 128> plain_{};
   std::array<Kind, 256> kinds_{};
@@ -126,6 +128,8 @@ Cuts::Cuts(const Stages& stages, const TokenModel& model) {
   }
   const auto is_alike = [&](std::u32string_view run) { return is_like_a_space(stages, run); };
   spaces_are_alike_ = std::all_of(std::begin(kRuns), std::end(kRuns), is_alike);
+  const auto ended = stages.cut(U"a\n");
+  keeps_ends_ = ended && ended->text.chars == first_prefix_ + U"a\n";
   if (drops_spaces_) find_words_of_bert(stages);
   find_plain(stages, tied);
   is_ok_ = true;
@@ -245,7 +249,7 @@ bool WordsOfStages::run_stages(Learned& state, std::string_view part, unsigned m
   if (has_after) {  // whitespace at the end may be more than its neighbours show, as that of the whole text goes
     std::size_t size = cut->text.size();
     while (size > 0 && cut->text.spans[size - 1].end > end) --size;
-    if (size == 0 || is_blank(cut->text.chars[size - 1])) return false;
+    if (size == 0 || state.cuts.may_change(cut->text.chars[size - 1])) return false;
   }
   for (const Split& split : cut->splits) {
     if (!run_model(state, cut->chars_of(split))) return false;
