@@ -24,14 +24,14 @@ const kBudgets = {
   'wattn-tokenizer.wasm': 195_000,
   'wattn-nn.wasm': 165_000,
   'wattn-search.wasm': 15_000,
-  'wattn-constraints.wasm': 60_000,
+  'wattn-constraints.wasm': 60_500,
   'react_entry.js': 1_000, // with wattn's index beside it
   'static_search_entry.js': 10_000,
   'search_element_entry.js': 7_000, // with `src` also what static_search_entry.js has
-  'wattn-full-simd.wasm': 431_000,
-  'wattn-full-relaxed.wasm': 439_500,
+  'wattn-full-simd.wasm': 433_000,
+  'wattn-full-relaxed.wasm': 441_000,
   'inline.js': 1_052_000, // its .wasm files are gzipped; 40 kB are stemmers
-  'inline_train.js': 1_956_000, // and so are these
+  'inline_train.js': 1_962_000, // and so are these
 };
 
 // The scripts that run in pages, with the .wasm files that they load.
