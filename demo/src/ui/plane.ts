@@ -25,14 +25,29 @@ export function stepTo(key: string, places: Float32Array, from: number): number 
   return way && (nearest(places, x, y, Infinity, way) ?? from);
 }
 
+/**
+ * Calls `measure` in the frame after each change of an element's size. In the same frame, what it draws would change sizes again, which WebKit reports as
+ * an error of the page. Returns what ends it.
+ */
+export function watchSize(element: Element, measure: (content: DOMRectReadOnly) => void): () => void {
+  let frame = 0;
+  const observer = new ResizeObserver(([entry]) => {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(() => measure((entry as ResizeObserverEntry).contentRect));
+  });
+  observer.observe(element);
+  return () => {
+    cancelAnimationFrame(frame);
+    observer.disconnect();
+  };
+}
+
 /** A frame for a canvas, and how wide it is: 0 until that is known. */
 export function useWidth() {
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.round(entry.contentRect.width)));
-    observer.observe(frame.current as HTMLDivElement);
-    return () => observer.disconnect();
+    return watchSize(frame.current as HTMLDivElement, ({ width }) => setWidth(Math.round(width)));
   }, []);
   return [frame, width] as const;
 }

@@ -5,6 +5,7 @@ import { drawPicture, type Scene } from './draw.js';
 import { coloursOf } from './draw_vector.js';
 import type { Facts } from './facts.js';
 import { layoutOf, partAt, viewOf, type Layout } from './layout.js';
+import { watchSize } from '../ui/plane.js';
 import { childrenOf, idOf, parentOf, type Part } from './parts.js';
 
 interface PictureProps {
@@ -29,9 +30,7 @@ function useSize(frame: { current: HTMLElement | null }) {
     const element = frame.current as HTMLElement;
     const measure = () => setSize({ width: element.clientWidth, height: element.clientHeight });
     measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    return () => observer.disconnect();
+    return watchSize(element, measure);
   }, []);
   return size;
 }
