@@ -283,7 +283,8 @@ bool WordsOfStages::tokenize(std::string_view text, bool, Wanted wanted, TextTok
   Ids& ids = out.ids;
   ids.resize(text.size() / 4 + WordIds::kRoom);
   for (const char *at = text.data(), *next; at < end; at = next) {
-    if (cuts.drops_spaces() && (at = cuts.spaces_end(at, end)) == end) break;
+    if (cuts.drops_spaces()) at = cuts.spaces_end(at, end);
+    if (at == end) break;
     next = cuts.part_end(at, end);
     unsigned mark = 0;
     if (!cuts.drops_spaces()) {
