@@ -79,7 +79,7 @@ export function mutantsOf(file) {
 /** Brings the copy up to the tree: a file is written only when it differs, so that little is built. Returns a hash of all. */
 export function prepare() {
   const hash = createHash('sha256');
-  const copied = ['src', 'tests/native', 'tests/parity', 'bench/native', 'cmake'].flatMap(filesOf);
+  const copied = ['src', 'bindings', 'tests/native', 'tests/parity', 'bench/native', 'cmake'].flatMap(filesOf);
   for (const file of [...copied, 'CMakeLists.txt', 'tests/CMakeLists.txt']) {
     const text = readFileSync(join(root, file));
     hash.update(file).update(text);
