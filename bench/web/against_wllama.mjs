@@ -1,32 +1,23 @@
 // A language model of 125 M random weights in Chromium beside wllama (llama.cpp in WebAssembly): the same GGUF file of 8 bits, one thread each. Tokens a second of reading a prompt
 // of CONTEXT words (512) and of writing after it, by the median of ROUNDS (5) rounds in turns. CHROME: the browser. Needs ../shared/data/tokenizers.
 //   node bench/web/against_wllama.mjs
-import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import puppeteer from 'puppeteer-core';
 import { folderOfRival, installRivals } from '../../tools/lib/rivals.mjs';
-import { llama } from './lib/llama.mjs';
+import { packedLlama } from './lib/llama.mjs';
 import { writeRecord } from './lib/record.mjs';
-import { median, root, serve } from './lib/rival.mjs';
+import { median, serve } from './lib/rival.mjs';
 
 const { ROUNDS = '5', CONTEXT = '512', LAYERS = '30', CHROME: chromium = '/usr/bin/chromium' } = process.env;
 const kWllama = '@wllama/wllama@3.13.0';
 const kNew = 24;
-const tokenizer = join(root, '../shared/data/tokenizers/llama2-repaired'); // llama.cpp reads no tokenizer that is made up
-if (!existsSync(tokenizer) || !existsSync(chromium)) {
-  console.log(`skipped: no ${existsSync(chromium) ? tokenizer : chromium}`);
+if (!existsSync(chromium)) {
+  console.log(`skipped: no ${chromium}`);
   process.exit(0);
 }
+if (packedLlama(Number(LAYERS)) === undefined) process.exit(0);
 installRivals(kWllama);
-const folder = llama(Number(LAYERS), 32000, 2048);
-for (const file of ['tokenizer.json', 'tokenizer_config.json']) cpSync(join(tokenizer, file), join(folder, file));
-const packed = join(root, `build/bench/llama-${LAYERS}-q8.gguf`);
-if (!existsSync(packed)) {
-  mkdirSync(join(root, 'build/bench'), { recursive: true });
-  const how = ['pack', '--model', folder, '--dtype', 'q8', '--out', packed];
-  spawnSync(process.execPath, [join(root, 'dist/cli.js'), ...how], { stdio: 'inherit' });
-}
 
 /** In the page: milliseconds of a prompt with one new token and of one with more, in turns, and how many tokens each has read and written. */
 async function race({ file, prompt, rounds, most }) {

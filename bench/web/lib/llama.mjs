@@ -1,7 +1,9 @@
 // A Llama of random weights, of SmolLM-135M's width: a folder that a pipeline loads.
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { root } from '../../../tools/lib/shell.mjs';
 
 /** The folder of a model with so many layers, words and positions; made on first use. */
 export function llama(layers, vocab, positions) {
@@ -13,6 +15,27 @@ export function llama(layers, vocab, positions) {
   }; // prettier-ignore
   if (!existsSync(join(folder, 'config.json'))) makeModel(folder, config);
   return folder;
+}
+
+/**
+ * The same with so many layers and Llama 2's vocabulary as one GGUF file of 8 bits, which llama.cpp reads too (it reads no tokenizer that is made up).
+ * undefined: that vocabulary is not here, and a line says so.
+ */
+export function packedLlama(layers) {
+  const tokenizer = join(root, '../shared/data/tokenizers/llama2-repaired');
+  if (!existsSync(tokenizer)) {
+    console.log(`skipped: no ${tokenizer}`);
+    return undefined;
+  }
+  const folder = llama(layers, 32000, 2048);
+  for (const file of ['tokenizer.json', 'tokenizer_config.json']) cpSync(join(tokenizer, file), join(folder, file));
+  const packed = join(root, `build/bench/llama-${layers}-q8.gguf`);
+  if (!existsSync(packed)) {
+    mkdirSync(join(root, 'build/bench'), { recursive: true });
+    const how = ['pack', '--model', folder, '--dtype', 'q8', '--out', packed];
+    spawnSync(process.execPath, [join(root, 'dist/cli.js'), ...how], { stdio: 'inherit' });
+  }
+  return packed;
 }
 
 /** Weights of a made-up model, as safetensors. */
