@@ -1,5 +1,6 @@
 // The panel Classify: each card's answers are the ones that the package's entry for Node gives.
-import { accessible, becomes, check, expect, headFolder, kModel, loadFolder, nodeEntry, written } from './support.mjs';
+import { saved } from './pictures.mjs';
+import { accessible, becomes, check, expect, headFolder, kModel, loadFolder, nodeEntry, runs, written } from './support.mjs';
 
 export const card = (page, title) => page.locator(`[aria-labelledby="${title}"]`);
 export const percent = (share) => `${(100 * share).toFixed(1)}\u00a0%`;
@@ -24,6 +25,53 @@ async function sentiment(page) {
   await classify.dispose();
   await labelsBecome(page, 'sentiment-title', expected);
   await card(page, 'sentiment-title').getByText('has no labels of its own').waitFor(); // the tiny model's files
+}
+
+/** The table's numbers are the ones that Node's own calls give, and the sentence above it follows from them. */
+async function deciding(page) {
+  const { attribute, AutoModelForSequenceClassification, AutoTokenizer } = await nodeEntry();
+  const text = 'A dull and lifeless film.';
+  await page.locator('#sentiment-text').fill(text);
+  const [tokenizer, model] = [await AutoTokenizer.from_pretrained(), await AutoModelForSequenceClassification.from_pretrained()];
+  const inputs = tokenizer(text);
+  const tokens = tokenizer.convert_ids_to_tokens(inputs.input_ids);
+  const { logits, attentions } = await model(inputs, { output_attentions: true });
+  const metric = { logit: logits.data.indexOf(Math.max(...logits.data)) };
+  const columns = [];
+  for (const how of [{ method: 'leave_one_out' }, { method: 'gradient_x_input' }, { method: 'integrated_gradients', n_steps: 20 }])
+    columns.push([...(await attribute(model, inputs, { ...how, metric })).scores.data]);
+  const rows = attentions.at(-1).data;
+  const seen = tokens.map((_, key) => {
+    const column = rows.filter((__, i) => i % tokens.length === key);
+    return column.reduce((sum, weight) => sum + weight, 0) / column.length;
+  });
+  await model.dispose();
+  const sentiment = card(page, 'sentiment-title');
+  await sentiment.getByText('Which words decide?').click();
+  await sentiment.getByRole('button', { name: 'Ask three ways' }).click();
+  const read = () => sentiment.locator('.deciding td').allTextContents();
+  await becomes('cells', async () => (await read()).length, 4 * tokens.length);
+  const expected = tokens.flatMap((_, i) => [
+    `${Math.round(100 * seen[i])} %`,
+    ...columns.map((scores) => scores[i].toFixed(2).replace('-', '−')),
+  ]);
+  expect('cells', await read(), expected);
+  const words = [...columns, seen].map(
+    (numbers) => tokens.slice(1, -1)[numbers.slice(1, -1).indexOf(Math.max(...numbers.slice(1, -1)))],
+  );
+  const said = await sentiment.locator('.deciding [role=status]').textContent();
+  expect(
+    'words in the sentence',
+    words.filter((word) => !said.includes(`“${word}”`) && !said.startsWith('All three')),
+    [],
+  );
+  await saved(page, sentiment, { texts: ['left out', 'gradient', 'path'] });
+  const printed = (await runs(await sentiment.locator('.deciding .code-of pre').textContent())).trim().split('\n');
+  expect(
+    'what its program prints',
+    printed.map((line) => line.split(' ')[0]),
+    ['leave_one_out', 'gradient_x_input', 'integrated_gradients'],
+  );
 }
 
 async function zeroShot(page) {
@@ -95,6 +143,7 @@ export const sign = '.labels li';
 export async function drive(page) {
   await check("classify: sentiment by the package's model, which the card says", () => sentiment(page));
   await check('classify: labels without examples, by nearness, which the card says', () => zeroShot(page));
+  await check('classify: which words decide, in three ways', () => deciding(page));
   await check('classify: light, axe-core', () => accessible(page));
   await check('classify: says why there are no entities', () => noEntities(page));
   await check('classify: entities of a model that marks them', () => entities(page));

@@ -1,11 +1,30 @@
 // The programs of the panel Classify, to run as they are.
 import type { EmbedOptions, ModelSpecifier } from 'wattn';
 import { modelArgument, optionsArgument, quoted } from '../ui/model_code.js';
+import { kSteps } from './deciding.js';
 
 export const classifyCode = (source: ModelSpecifier | null, text: string): string => `import { pipeline } from 'wattn';
 
 const classify = await pipeline('text-classification', ${modelArgument(source)});
 for (const { label, score } of await classify(${quoted(text)}, { top_k: null })) console.log(label, score.toFixed(3));
+`;
+
+/** Which words the winning label hangs on. */
+export const decidingCode = (
+  source: ModelSpecifier | null,
+  text: string,
+): string => `import { attribute, AutoModelForSequenceClassification, AutoTokenizer } from 'wattn';
+
+const tokenizer = await AutoTokenizer.from_pretrained(${modelArgument(source)});
+const model = await AutoModelForSequenceClassification.from_pretrained(${modelArgument(source)});
+const inputs = tokenizer(${quoted(text)});
+const tokens = tokenizer.convert_ids_to_tokens(inputs.input_ids);
+const { data: logits } = (await model(inputs)).logits;
+const metric = { logit: logits.indexOf(Math.max(...logits)) };
+for (const method of ['leave_one_out', 'gradient_x_input', 'integrated_gradients']) {
+  const { scores } = await attribute(model, inputs, { method, metric, ...(method === 'integrated_gradients' && { n_steps: ${kSteps} }) });
+  console.log(method, tokens.map((token, i) => \`\${token} \${scores.data[i].toFixed(2)}\`).join(' '));
+}
 `;
 
 const list = (labels: readonly string[]) => `[${labels.map(quoted).join(', ')}]`;

@@ -4,6 +4,7 @@ import { CodeOf } from '../ui/copy.js';
 import { useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
 import { classifyCode } from './classify_code.js';
+import { DecidingWords } from './deciding_words.js';
 import { Labels } from './labels.js';
 import { useAnswer, useTask, type OpenTask } from './use_task.js';
 
@@ -25,6 +26,7 @@ export function SentimentCard({ own, source }: { own: OpenTask<'text-classificat
       {shown ? <Problem error={shown} /> : <Labels scores={isEmpty ? [] : lowercase(answer.value ?? [])} />}
       {isUnsupported && <p class="hint">The loaded model has no labels of its own, so the bundled model answers here.</p>}
       <CodeOf code={classifyCode(isUnsupported ? null : source, text)} />
+      {pipe && !shown && <DecidingWords source={isUnsupported ? null : source} text={text} />}
     </article>
   );
 }
