@@ -7,7 +7,7 @@ import { asTable } from './table.mjs';
 export const catalogFile = join(root, 'models/catalog.json');
 export const choiceDocument = join(root, 'docs/choose.md');
 
-const kSources = { shipped: 'a package of ours', run: 'run with its real weights', card: 'its card' };
+const kSources = { shipped: 'a package of ours', run: 'run with its real weights', card: 'its card: not run here' };
 const kNames = new Intl.DisplayNames(['en'], { type: 'language' });
 const kMostNamed = 4; // languages; of more, their number
 
