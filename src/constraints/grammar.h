@@ -1,6 +1,6 @@
 // What a text may be, as expressions: regular ones over bytes, sequences, alternatives, repetitions, rules that may name each
-// other, and JSON's objects and arrays, whose keys may come in any order. A text is matched by the set of all stacks of what is yet
-// to come; a stack is a cell with an expression and the cell below it, and equal cells and sets have one id.
+// other, and JSON's objects and arrays. Keys may come in any order. A text is matched by the set of all stacks of what is yet
+// to come. A stack is a cell with an expression and the cell below it; equal cells and sets have one id.
 #pragma once
 
 #include <array>

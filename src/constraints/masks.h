@@ -22,8 +22,8 @@ class Masks {
   std::span<const std::uint32_t> mask(StateId state);
   // The state after a token; Grammar::kDead if it is not allowed.
   StateId after(StateId state, std::int32_t token);
-  // How many of these tokens, which spell the beginning of forced bytes, can be taken without a choice: no longer token that the
-  // grammar allows begins in one of them and goes beyond the forced bytes, which matters where they do not end with a quote.
+  // How many of these tokens, which spell the beginning of forced bytes, can be taken without a choice. No longer token that the
+  // grammar allows may begin in one of them and go beyond the forced bytes; that matters where they do not end with a quote.
   std::size_t fitting(StateId state, std::string_view forced, std::span<const std::int32_t> tokens);
 
  private:

@@ -1,5 +1,5 @@
-// Slots: the cache of a model's growing sequences: their keys and values, the cross keys and values of their sources, and the
-// memory of passes over them; and the prefixes that are kept for later sequences.
+// Slots: the cache of a model's growing sequences. It has their keys and values, the cross keys and values of their sources, the
+// memory of passes over them, and the prefixes that are kept for later sequences.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// WeightLoader: reads one or more checkpoint files (GGUF if the name ends in .gguf, else safetensors) in chunks of any size and
+// WeightLoader: reads one or more checkpoint files (GGUF if the name ends in .gguf, else safetensors) in chunks of any size. It
 // passes every tensor row by row, widened to f32, to the target that the model made for it. It buffers one row at most.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Weights in 16 bits that are multiplied as f32: f16, or bf16. A row of a matrix or table has one of the two, known by its scale.
-// A row is bf16 if that loses nothing, as in files of bf16, or if f16's range is too small for it; else it is f16, rounded to
-// nearest, ties to even, which loses nothing in files of f16. So every f16 here is finite, and widening is exact:
+// A row is bf16 if that loses nothing, as in files of bf16, or if f16's range is too small for it. Else it is f16, rounded to
+// nearest, ties to even; that loses nothing in files of f16. So every f16 here is finite, and widening is exact:
 //   bf16: scale 1, the upper half of an f32.
 //   f16: its bits moved to those of an f32 have an exponent that is 112 too small; scale 2^112 corrects it, in subnormals too.
 #pragma once

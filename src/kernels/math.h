@@ -14,8 +14,8 @@ T* opaque(T* p) {
   return p;
 }
 
-// exp(x): x = n ln 2 + r, e^r = 1 + r + r^2 q(r), |r| <= ln 2 / 2. Relative error <= 1.4 * 2^-24 for x in [-87.3, 88];
-// 0 below that (so a masked score of -inf has no weight); x above 88 counts as 88; NaN stays NaN.
+// exp(x): x = n ln 2 + r, e^r = 1 + r + r^2 q(r), |r| <= ln 2 / 2. Relative error <= 1.4 * 2^-24 for x in [-87.3, 88].
+// It is 0 below that, so a masked score of -inf has no weight. x above 88 counts as 88; NaN stays NaN.
 // q: minimises the maximum relative error; found by a weighted least-squares exchange in long double.
 template <class V>
 typename V::F32 exp_vec(typename V::F32 x) {

@@ -116,7 +116,7 @@ Q4Book q4_book(const float* x) {
   return best;
 }
 
-// The offset of the codes of part p of row j, and of its book; parts: number of parts in a row.
+// Where row j has the codes of part p, and its book; parts: number of parts in a row.
 struct Q4Place {
   std::int64_t codes, book;
   int shift;

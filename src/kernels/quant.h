@@ -30,7 +30,7 @@ inline constexpr std::int64_t kQuantGroup = std::is_same_v<T, std::int16_t> ? 32
 inline constexpr float kLargestActivation = 16383;             // q16; times kLargestSum below 2^31
 inline constexpr float kLargestSum = 131071;                   // q16
 inline constexpr int kActivationSteps = 192;                   // q8
-inline constexpr int kLargestFour = 32767 / kActivationSteps;  // q8: sum of the positive or of the negative ones of four weights
+inline constexpr int kLargestFour = 32767 / kActivationSteps;  // q8: sum of those of four weights that are positive, or negative
 
 inline constexpr float kRoundingBias = 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number, ties to even
 

@@ -1,5 +1,5 @@
 // Tiling of matrix products: a tile of a few rows by 8 columns keeps its sums in registers. It reads the k-th words of its rows
-// side by side (words of 32 bits: a float, two int16, four int8), so a block of rows is first interleaved on the stack. The inner
+// side by side (words of 32 bits: a float, two int16, four int8). So a block of rows is first interleaved on the stack. The inner
 // loop then needs one address instead of one per row.
 #pragma once
 
@@ -92,10 +92,10 @@ template <class V, int kRows>
   });
 }
 
-// Calls f<rows>(row) for the tiles of rows begin to end: as few as possible, of equal sizes, because rows of a small tile cost most
-// (16 rows in tiles of four 2 % less than in two of five and two of three). Where the largest has four, only the last two are
-// equal: one of two rows beside full ones is faster than three of three. Where the largest has six, none has five: it would save
-// little, and each size is code.
+// Calls f<rows>(row) for the tiles of rows begin to end: as few as possible, of equal sizes, because rows of a small tile cost
+// most. 16 rows in tiles of four cost 2 % less than in two of five and two of three. Where the largest has four, only the last two
+// are equal: one of two rows beside full ones is faster than three of three. Where the largest has six, none has five: it would
+// save little, and each size is code.
 template <int kMostRows, class F>
 void for_each_tile_row(std::int64_t begin, std::int64_t end, const F& f) {
   for (std::int64_t row = begin; row < end;) {
@@ -128,8 +128,8 @@ template <class V>
 }
 
 // Calls f<rows>(part) for all tiles of a product of a, [m, words] with rows row_bytes apart, into n columns. All rows of a block
-// use a strip of the right operand, several panels that stay in the second-level cache, before the next strip, so that the operand
-// is read once per block. The first rows read a strip from memory while they multiply. Strips of one panel restarted the
+// use a strip of the right operand before the next strip: several panels that stay in the second-level cache. So the operand is
+// read once per block. The first rows read a strip from memory while they multiply. Strips of one panel restarted the
 // processor's prefetching so often that 8 tokens took 18 % longer.
 template <class V, int kMostRows, class F>
 void for_each_tile(const void* a, std::int64_t row_bytes, std::int64_t words, std::int64_t m, std::int64_t n, const F& f) {

@@ -15,7 +15,7 @@ struct VecWasm {
   using Exact = VecWasm;
   static constexpr int kLanes = 4;
   // With 4 rows, 8 sums, the operands and a product are in registers. 5 rows are as fast in V8 of Node 24 and 8 % faster where it
-  // joins pairs of vectors, but older engines spill them (Node 20: 34 GFLOP/s instead of 61), and those have no relaxed SIMD.
+  // joins pairs of vectors. But older engines spill them (Node 20: 34 GFLOP/s instead of 61), and those have no relaxed SIMD.
 #ifdef __wasm_relaxed_simd__
   static constexpr int kTileRows = 5;
 #else

@@ -1,5 +1,6 @@
-// Adapter: what an adapter of PEFT changes in a model: additions of low rank to its linear layers and tables, factors of what they
-// give, and whole tensors in place of the model's (a classification head, embeddings, biases). web/source/peft.ts reads its files.
+// Adapter: what an adapter of PEFT changes in a model. These are additions of low rank to its linear layers and tables, factors of
+// what they give, and whole tensors in place of the model's: a classification head, embeddings, biases. web/source/peft.ts reads
+// its files.
 #pragma once
 
 #include <cstdint>

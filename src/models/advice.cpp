@@ -45,7 +45,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// Up to three of the names that begin as an unknown one does, the one with most letters in common first; if there are none, those
+// Up to three of the names that begin as an unknown one does, the one with most letters in common first. If there are none, those
 // that are a slip away.
 std::vector<std::string_view> alike(std::string_view name, std::vector<std::string_view> known) {
   constexpr std::size_t kLeastCommon = 3, kMostSlips = 2, kMost = 3;

@@ -1,6 +1,6 @@
 // BART, arXiv 1910.13461, and Marian (arXiv 1804.00344; the OPUS-MT models); transformers/models/bart/modeling_bart.py and
-// marian/modeling_marian.py (v5.23.0): an encoder, and a decoder with cross attention, both with LayerNorm after each residual and
-// biases; both and the head share one table of word embeddings. Marian has sinusoidal positions and no norm after the embeddings.
+// marian/modeling_marian.py (v5.23.0). An encoder, and a decoder with cross attention, both with LayerNorm after each residual and
+// biases. Both and the head share one table of word embeddings. Marian has sinusoidal positions and no norm after the embeddings.
 // mBART, arXiv 2001.08210, and Pegasus, arXiv 1912.08777, are BART and Marian with norms before each sublayer and after the last.
 // Blenderbot, arXiv 2004.13637, is mBART whose positions begin at the table's first row, without a norm of the embeddings.
 // Blenderbot-small (blenderbot_small/modeling_blenderbot_small.py, v5.24.0) is BART with these positions, added in the decoder to

@@ -1,5 +1,5 @@
-// A GGUF file's metadata as the documents of a repository, so that both are loaded in one way: config.json from the architecture's
-// GgufLayout, modules.json and the pooling's config from pooling_type, and the settings of generation and tokenizer.
+// A GGUF file's metadata as the documents of a repository, so that both are loaded in one way. It makes config.json from the
+// architecture's GgufLayout, modules.json and the pooling's config from pooling_type, and the settings of generation and tokenizer.
 #pragma once
 
 #include <string>

@@ -62,7 +62,7 @@ void head_backward(const Compute& compute, const Head& head, const EmbeddingTabl
 std::int64_t head_rows_backward(const Kernels& kernels, const HeadReading& reading, const Batch& batch, const float* d_rows,
                                 std::int64_t width, float* d_hidden);
 
-// The gradients of each sequence's rows of logits from those of their mean. counts: rows of each sequence; d_mean: [sequences that
+// Gradients of the logits in each sequence's rows, from those of their mean. counts: rows of each sequence; d_mean: [sequences that
 // have rows, labels]; d_logits: [rows, labels], written.
 void average_logits_backward(const Kernels& kernels, std::span<const std::int32_t> counts, std::int64_t labels, const float* d_mean,
                              float* d_logits);

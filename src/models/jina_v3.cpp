@@ -1,4 +1,4 @@
-// jina-embeddings-v3, arXiv 2409.10173, and jina-reranker-v2, as they lie on the hub (xlm-roberta-flash-implementation of jinaai)
+// jina-embeddings-v3, arXiv 2409.10173, and jina-reranker-v2, as published on the hub (xlm-roberta-flash-implementation of jinaai)
 // and as transformers saves the first (transformers/models/jina_embeddings_v3, v5.23.0). Differences from XLM-RoBERTa:
 // - other names, and one matrix for queries, keys and values;
 // - jina-embeddings-v3: rotary positions. Its files on the hub have a LoRA for each of five tasks (engine/task_adapters.cpp), in

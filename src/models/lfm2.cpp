@@ -1,5 +1,5 @@
 // LFM2, arXiv 2511.23404; transformers/models/lfm2/modeling_lfm2.py (v5.24.0). Differences from Llama: most layers have a gated
-// short convolution in place of attention; RMSNorm of each head of queries and keys before the rotation; the width of the
+// short convolution in place of attention. RMSNorm of each head of queries and keys before the rotation. The width of the
 // feed-forward is computed.
 #include <algorithm>
 

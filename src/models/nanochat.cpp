@@ -1,6 +1,6 @@
-// nanochat (Karpathy); transformers/models/nanochat/modeling_nanochat.py (v5.24.0). Differences from Llama: norms have no weights;
-// a norm after the embeddings; RMSNorm of each head of queries and keys after a rotation the other way round; an ungated
-// feed-forward; a soft cap of the logits.
+// nanochat (Karpathy); transformers/models/nanochat/modeling_nanochat.py (v5.24.0). Differences from Llama: norms have no weights,
+// and one follows the embeddings. RMSNorm of each head of queries and keys after a rotation the other way round. The feed-forward
+// is ungated. A soft cap of the logits.
 #include "core/real_math.h"
 #include "models/llama.h"
 

@@ -1,5 +1,5 @@
 // Phi-3, arXiv 2404.14219; transformers/models/phi3/modeling_phi3.py (v5.23.0). Differences from Llama: one matrix for query, key
-// and value, and one for gate and up; every layer may be limited to a sliding window; longrope; a part of each head may not rotate
+// and value, and one for gate and up. Every layer may be limited to a sliding window. longrope. A part of each head may not rotate
 // (Phi-4-mini).
 #include "models/llama.h"
 

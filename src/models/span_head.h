@@ -87,7 +87,7 @@ class SpanHead {
   Arena weights_;
   LinearWeights projection_;  // [hidden, in], if they differ
   std::vector<Lstm> rnn_;     // [2 * rnn_layers] forward and backward of each layer
-  // markerV0. The first layer over a span reads relu(start) and relu(end) side by side, so it is the sum of a layer over each word
+  // markerV0. The first layer over a span reads relu(start) and relu(end) side by side. So it is the sum of a layer over each word
   // as a start and one as an end. The last layer and the product with a label are linear, so they become one row of weights per
   // label.
   Mlp prompt_, start_, end_;

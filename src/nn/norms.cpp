@@ -79,9 +79,9 @@ struct NormGroup {
   double mean = 0, scale = 0, slope = 0;
 };
 
-// Adds the gradients of a norm of groups of `count` numbers with means. at(group, j) is the offset of a number, channel(group, j)
-// that of its weight. With g = dy weight: dx = scale (g - mean of g) - slope (x - mean) (mean of g (x - mean)), d weight = the sum
-// of dy (x - mean) scale, d bias = that of dy.
+// Adds the gradients of a norm with means, over groups of `count` numbers. at(group, j) is the offset of a number, channel(group,
+// j) that of its weight. With g = dy weight: dx = scale (g - mean of g) - slope (x - mean) (mean of g (x - mean)). d weight is the
+// sum of dy (x - mean) scale, d bias that of dy.
 template <class At, class Channel>
 void norm_backward(const Flow& flow, const std::vector<float>& x, const std::vector<float>& weight,
                    const std::vector<NormGroup>& groups, std::int64_t count, std::int64_t channels, const At& at,

@@ -162,8 +162,8 @@ struct AttentionScratch {
   float* scores = nullptr;  // [rows of a block, keys]
   DisentangledScratch relative{};
 };
-// max_seq: most keys of a sequence without a cache, or with one in 8 bits (0: always with one in floats); max_keys: most keys of
-// any sequence; buckets: of Disentangled, or 0.
+// max_seq: most keys of a sequence without a cache, or with one in 8 bits (0: always with one in floats). max_keys: most keys of
+// any sequence. buckets: of Disentangled, or 0.
 AttentionScratch take_attention_scratch(Arena& arena, const AttentionShape& shape, std::int64_t max_seq, std::int64_t max_keys,
                                         std::int64_t buckets);
 

@@ -1,5 +1,5 @@
 // Disentangled attention of DeBERTa, arXiv 2006.03654 and 2111.09543: adds scale * (q_i . pk[b] + k_j . pq[b]) to the score of
-// query i and key j, where b is the bucket of the distance i - j, and pk and pq are the relative embeddings projected by the
+// query i and key j. b is the bucket of the distance i - j; pk and pq are the relative embeddings projected by the
 // layer's key and query matrices.
 #pragma once
 

@@ -48,8 +48,8 @@ struct Batch {
   }
 };
 
-// visit(token, row): the row of a token's position in a table of positions after padding: padding for that token, and
-// padding + i for the i-th other token of its sequence, from 1.
+// visit(token, row): the row of a token's position in a table of positions after padding. It is padding for that token,
+// and padding + i for the i-th other token of its sequence, from 1.
 template <class Visit>
 void each_position_after_padding(const Batch& batch, std::int32_t padding, const Visit& visit) {
   for (std::int64_t i = 0; i < batch.batch(); ++i) {

@@ -1,4 +1,4 @@
-// Keys and values of a cache in 8 bits (Q8Rows): a scale is the largest of its 32 numbers over 127, and numbers are rounded to the
+// Keys and values of a cache in 8 bits (Q8Rows). A scale is the largest of its 32 numbers over 127. Numbers are rounded to the
 // nearest, halves away from zero.
 #pragma once
 

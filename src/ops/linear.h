@@ -62,8 +62,8 @@ std::span<float> weights_f32(const LinearWeights& linear);
 // Row j of W as stored, widened to f32: [in].
 void get_weight_row(const LinearWeights& linear, std::int64_t j, float* values);
 
-// x: [tokens, in], y: [tokens, out], both contiguous; y must not overlap x. With the additions of compute.lora, or by the layer
-// that it has in place of this one, whose out may be another.
+// x: [tokens, in], y: [tokens, out], both contiguous; y must not overlap x. compute.lora may add to it, or have another layer in
+// place of this one, whose out may differ.
 void linear(const Compute& compute, const LinearWeights& layer, const float* x, std::int64_t tokens, Activation activation,
             const LinearScratch& scratch, float* y);
 

@@ -62,8 +62,8 @@ struct Lora {
 // add_table_rows() of all adapters, of an earlier one first. lora: or null.
 void add_lora_rows(const Lora* lora, const void* table, std::span<const std::int32_t> ids, float* out);
 
-// Additions to a layer that are learned, and are in its weights already: W' = W + B A. With DoRA, W'_j = factor_j (W + B A)_j, and
-// B has the factors, which are constants of the derivative (arXiv 2402.09353, section 4.3).
+// Additions to a layer that are learned, and are in its weights already: W' = W + B A. With DoRA, W'_j = factor_j (W + B A)_j. B
+// has the factors, which are constants of the derivative (arXiv 2402.09353, section 4.3).
 struct LoraFactors {
   const void* weight = nullptr;  // the layer's
   LinearWeights a;               // [rank, in] of all additions, one after the other

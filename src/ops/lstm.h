@@ -21,7 +21,7 @@ Lstm take_lstm(Arena& arena, const Kernels& kernels, std::int64_t in, std::int64
 inline std::int64_t lstm_scratch(std::int64_t hidden, std::int64_t steps) { return 4 * hidden * steps + 7 * hidden; }
 
 // i, f, o = sigmoid, g = tanh of (W x_t + b) + (U h_t-1 + c); cell = f * cell + i * g; h_t = o * tanh(cell); h and cell begin as 0.
-// x: [steps, in]; y: [steps, hidden], rows y_stride apart, must not overlap x; backward: from the last step to the first.
+// x: [steps, in]; y: [steps, hidden], rows y_stride apart, must not overlap x. backward: from the last step to the first.
 void lstm(const Compute& compute, const Lstm& layer, const float* x, std::int64_t steps, bool backward, float* scratch, float* y,
           std::int64_t y_stride);
 

@@ -1,5 +1,5 @@
 // A forward pass over whole sequences (no cache) that records what the backward pass reads, and the backward pass. The tape has the
-// input of every layer, and the values inside a layer where they are kept; the others are computed again from the layer's input, a
+// input of every layer, and the values inside a layer where they are kept. The others are computed again from the layer's input, a
 // layer at a time, with the same bits.
 #pragma once
 
@@ -51,7 +51,7 @@ struct TapeOptions {
   DropoutRates dropout{};
   std::uint64_t seed = 0, step = 0;
   std::span<const LoraFactors> lora{};
-  // The gradients that backward() will add to, whose memory a part of the tape may take: what belongs to a layer lies where the
+  // The gradients that backward() will add to, whose memory a part of the tape may take. What belongs to a layer lies where the
   // gradients of layers before it are, which come later. backward() then sets the gradients of layers to zero first. null: no
   // gradients may be used so, for instance because they have something.
   const Plan* spare = nullptr;
@@ -71,8 +71,8 @@ std::uint64_t backward_bytes(const Plan& plan, const TrainingLimits& limits, con
 void training_forward(const Plan& plan, const Compute& compute, const Batch& batch, float* tape, float* hidden, Arena& arena,
                       const TapeOptions& options = {}, const CrossSources& sources = {});
 
-// Adds the gradients of the weights to those of `gradients`: the plan of a model of the same configuration, in f32, each of whose
-// weights is the gradient of the weight in the same place; null if the scope has no weights. Tables that are computed, such as
+// Adds the gradients of the weights to those of `gradients`, the plan of a model with the same configuration, in f32. Each of its
+// weights is the gradient of the weight in the same place. null if the scope has no weights. Tables that are computed, such as
 // rotary angles, are left as they are. Those of LoRA's matrices are added to options.lora. A bias by distance has the gradient of
 // each distance (sum_t5_buckets() makes those of buckets).
 // tape: written by training_forward() over the same batch with the same options; backward() may overwrite what it has read.

@@ -1,5 +1,5 @@
 // Plan: what a model computes, as data. A pass runs its sections one after the other (pass/run.h): the embeddings, each layer, the
-// final norm, the head over the vocabulary; and for each source the keys and values that cross attention reads.
+// final norm, the head over the vocabulary. For each source there are the keys and values that cross attention reads.
 #pragma once
 
 #include <cstdint>

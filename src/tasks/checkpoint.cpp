@@ -10,7 +10,7 @@ namespace wattn {
 namespace {
 
 // The tensors of targets, read from weights. The targets write into `places`, memory laid out as weights are, which gets numbers
-// that say which element of which tensor each weight is: so a layout is known to the targets alone (rows that are joined,
+// that say which element of which tensor each weight is. So a layout is known to the targets alone (rows that are joined,
 // transposed or permuted).
 std::vector<NamedTensor> read_targets(const std::vector<WeightTarget>& targets, std::span<float> places,
                                       std::span<const float> weights) {

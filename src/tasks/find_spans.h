@@ -42,8 +42,8 @@ struct FindSpansResult {
 struct WordWindow {
   std::int64_t begin = 0, end = 0, own_begin = 0, own_end = 0;
 };
-// tokens: of each word, at most most_tokens. A window has at most most_words words and most_tokens tokens, and a word has, where
-// there is room, max_width - 1 words after it in its window, at least as many before it, and at least an eighth of the window.
+// tokens: of each word, at most most_tokens. A window has at most most_words words and most_tokens tokens. Where there is room, a
+// word has max_width - 1 words after it in its window, at least as many before it, and at least an eighth of the window.
 std::vector<WordWindow> word_windows(std::span<const std::int64_t> tokens, std::int64_t most_tokens, std::int64_t most_words,
                                      std::int64_t max_width);
 

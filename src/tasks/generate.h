@@ -52,7 +52,7 @@ class Generation final : public Job {
   ~Generation() override { keep(false); }
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
-  // The first steps read the prompts, token_budget() tokens each, and generate their first tokens; each further one generates one
+  // The first steps read the prompts, token_budget() tokens each, and generate their first tokens. Each further one generates one
   // token for every unfinished sequence, and those of propose() that it would have generated next. False when all are finished.
   Result<bool> step() override;
   // A step in which a device such as a GPU runs the model: gather() says whether there is something to read, finish() takes the
@@ -81,8 +81,8 @@ class Generation final : public Job {
   // [prompts] Tokens of each prompt that were not read, as they were kept.
   std::vector<std::int32_t> restored() const;
   const Prefixes& prefixes() const { return model_.slots().prefixes(); }
-  // What a constraint says of the next step for slot = prompt * width + row (of take_new; before the first step, row 0): mask, as
-  // in Search::take, which holds until it is replaced, and tokens to append before it, of which it takes as many as fit.
+  // What a constraint says of the next step for slot = prompt * width + row (of take_new; before the first step, row 0). The mask,
+  // as in Search::take, holds until it is replaced. Of the tokens to append before it, as many are taken as fit.
   std::size_t constrain(std::size_t slot, const std::vector<std::int32_t>& mask, std::span<const std::int32_t> forced);
   // Tokens that may follow the last one of a prompt's only sequence. The next step reads them too, as far as there is room, and
   // takes the first ones, up to where it chooses another: no choice depends on them.

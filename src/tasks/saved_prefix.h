@@ -1,6 +1,6 @@
 // Prefixes as bytes: what a model has computed of some tokens, to be stored and loaded by the same model elsewhere. The caller
-// stores the tokens beside them. The bytes are a KvCache of one slot: keys and values in the kernels' layout, which is the same in
-// every build, then the products of short convolutions, as little-endian floats. What is behind the tokens is zeros.
+// stores the tokens beside them. The bytes are a KvCache of one slot, as little-endian floats: keys and values in the kernels'
+// layout, then the products of short convolutions. That layout is the same in every build. What is behind the tokens is zeros.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace wattn {
 // Needs a decoder with a language-model head. An InputError unless all of ids are kept (engine/prefixes.h).
 Result<Arena> save_prefix(Model& model, std::span<const std::int32_t> ids);
 
-// Keeps what save_prefix() gave for ids, if it is what this model would compute: it reads the first tokens again with all layers,
-// which shows the layers' weights, and all tokens with the first layer, which shows their embeddings. A ModelFormatError if a bit
-// differs, and nothing is kept. A Model supports one such job or one Generation at a time.
+// Keeps what save_prefix() gave for ids, if it is what this model would compute. It reads the first tokens again with all layers,
+// which shows the layers' weights. It reads all tokens with the first layer, which shows their embeddings. A ModelFormatError if a
+// bit differs, and nothing is kept. A Model supports one such job or one Generation at a time.
 class LoadPrefixJob final : public Job {
  public:
   static Result<std::unique_ptr<LoadPrefixJob>> begin(Model& model, std::vector<std::int32_t> ids, Arena bytes);

@@ -32,7 +32,7 @@ struct SparseVectorsResult {
   std::vector<float> unknown;                    // [texts] share of unknown tokens (Encoding::unknown)
 };
 
-// The weights of a text's tokens by a LexicalHead: of each token the largest of its places, none below or at 0. ids: of the text;
+// The weights of a text's tokens by a LexicalHead. A token has the largest of its places, none below or at 0. ids: of the text;
 // states: [tokens, hidden]; weights: [vocab], zeros before. Returns the ids of those with a weight, rising.
 Result<std::vector<std::int32_t>> lexical_weights(const Model& model, std::span<const std::int32_t> ids, const float* states,
                                                   const std::string& text, std::vector<float>& weights);

@@ -90,7 +90,7 @@ struct TrainRows {
   // and label of each. A word's first token has its label; the other tokens are not learned.
   std::vector<std::int32_t> labels{};
   std::vector<float> scores{};  // [rows] of losses over pairs; [rows, labels] of the last two losses
-  // For a language model, texts have all their special tokens, and labels has the parts to learn, each as a word of a token head.
+  // For a language model, texts have all their special tokens. labels has the parts to learn, each as a word of a token head.
   // No parts: the whole text.
   bool is_rendered = false;
 };
@@ -134,9 +134,9 @@ class Trainer {
   // which are those of count_learned(), add up to 1. Gives the loss. An error leaves all gradients accumulated so far dropped and
   // the weights as they were.
   Result<double> accumulate(const TrainRows& rows, double share);
-  // The same in two steps, for a loss that the caller computes: what the model gives, valid until the next call, and the gradient
-  // of the loss with respect to it; both the loss and its gradient are times the share. learns: false: without dropout, for a
-  // judgement; no accumulate_gradient() follows. is_whole: whether the update has no other part.
+  // The same in two steps, for a loss that the caller computes. The first gives what the model gives, valid until the next call;
+  // the second takes the gradient of the loss with respect to it. Both the loss and its gradient are times the share. learns:
+  // false: without dropout, for a judgement; no accumulate_gradient() follows. is_whole: whether the update has no other part.
   Result<TrainOutputs> outputs(const TrainRows& rows, bool is_whole, bool learns);
   Result<void> accumulate_gradient(std::span<const float> d_values, double loss);
   // Drops what was accumulated, where the caller's loss has failed.

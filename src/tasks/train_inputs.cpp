@@ -1,4 +1,4 @@
-// What Trainer reads: texts to tokens, and what is learned of them.
+// What Trainer reads: texts as tokens, and the targets that are learned.
 #include <algorithm>
 #include <cstddef>
 #include <string>

@@ -62,8 +62,8 @@ Result<void> AddedTokens::add_special(const std::vector<std::string>& contents, 
   return {};
 }
 
-// As in the reference, the id is the one that the content already has, in the model or as an added token, or else the next after
-// the model's tokens, in file order. The file's own "id" is ignored.
+// As in the reference, the id is the one that the content already has, in the model or as an added token. Otherwise it is the next
+// after the model's tokens, in file order. The file's own "id" is ignored.
 Result<void> AddedTokens::add(AddedToken token, const TokenModel& model, const Normalizer* normalizer) {
   if (token.content.empty()) return {};
   token.shown = token.content;

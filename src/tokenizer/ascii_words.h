@@ -1,5 +1,5 @@
-// The fast path for plain ASCII text: one pass that lowercases, splits words and looks up their tokens in a cache, in place of the
-// normalizer, the pre-tokenizer and, mostly, the model. It has no rules of its own: each stage tells once how it treats ASCII
+// The fast path for plain ASCII text, in place of the normalizer, the pre-tokenizer and, mostly, the model. One pass lowercases,
+// splits words and looks up their tokens in a cache. It has no rules of its own: each stage tells once how it treats ASCII
 // characters (Normalizer::ascii_map, PreTokenizer::ascii_classes), and only stages that can do so have a fast path. The rest of a
 // text takes the slow path, stretch by stretch.
 #pragma once

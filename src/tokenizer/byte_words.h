@@ -1,7 +1,7 @@
-// The fast path of byte-level BPE: one pass over the text's UTF-8 that divides words, by a pattern that WordPattern knows, and
-// looks up their tokens, in place of the stages. Each stage tells whether it takes part: a normalizer that leaves this text as it
-// is (Normalizer::keeps), pre-tokenizers that describe themselves as a pattern over bytes (PreTokenizer::describe), and a model
-// with all bytes (TokenModel::byte_model). It is a part (core/part.h): without it the stages give the same tokens.
+// The fast path of byte-level BPE, in place of the stages. One pass over the text's UTF-8 divides words, by a pattern that
+// WordPattern knows, and looks up their tokens. Each stage tells whether it takes part. A normalizer leaves this text unchanged
+// (Normalizer::keeps), pre-tokenizers describe themselves as a pattern over bytes (PreTokenizer::describe), and a model has all
+// bytes (TokenModel::byte_model). It is a part (core/part.h): without it the stages give the same tokens.
 #pragma once
 
 #include <cstdint>

@@ -56,10 +56,10 @@ NormalizedText read_utf16(std::u16string_view text);
 // Code points of UTF-8 text, for strings from files; the spans count code points.
 NormalizedText read_utf8(std::string_view text);
 
-// Writes a new version of a text and gives every new character its span, by the reference's rule of changes: a character may
-// replace the next old one (0), be inserted (1, with the span of the old one before it), or replace the next old one and remove the
-// n after it (-n). Changes belong to positions, not to characters, so after reordering the spans are those of the positions, as in
-// the reference.
+// Writes a new version of a text and gives every new character its span, by the reference's rule of changes. A character may
+// replace the next old one (0), or be inserted (1, with the span of the old one before it). It may also replace the next old one
+// and remove the n after it (-n). Changes belong to positions, not to characters, so after reordering the spans are those of the
+// positions, as in the reference.
 class TextRewriter {
  public:
   explicit TextRewriter(NormalizedText& text) : text_(text), out_(text.next()) {

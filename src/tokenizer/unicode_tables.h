@@ -52,8 +52,8 @@ extern const std::uint8_t kTypeStage1[];
 extern const std::size_t kNumTypeStage1;
 extern const std::uint8_t kTypeStage2[];
 
-// Scripts of all code points in order, as runs: length (7 bits per byte, low bits first, the high bit set if more follow), script
-// in Unicode 16.0, script in Unicode 9.0. A script is 1 + its index in kScriptNames; 0 is no script.
+// Scripts of all code points in order, as runs. A run has its length (7 bits per byte, low bits first, the high bit set if more
+// follow), its script in Unicode 16.0, script in Unicode 9.0. A script is 1 + its index in kScriptNames; 0 is no script.
 extern const std::uint8_t kScriptRuns[];
 extern const std::size_t kNumScriptRuns;  // bytes
 extern const char kScriptNames[];         // each followed by a space

@@ -1,5 +1,6 @@
-// The regular expressions by which byte-level tokenizers divide texts into words (GPT-2's, cl100k's and o200k's, and those of Llama
-// 3, Qwen, Tekken and others, which differ in details), run over UTF-8 without a regular expression. Others are left to Regex.
+// The regular expressions by which byte-level tokenizers divide texts into words, run over UTF-8 without a regular expression. They
+// are GPT-2's, cl100k's and o200k's, and those of Llama 3, Qwen, Tekken and others, which differ in details. Others are left to
+// Regex.
 #pragma once
 
 #include <array>

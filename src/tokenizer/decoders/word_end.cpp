@@ -1,5 +1,5 @@
-// What transformers' CLIPTokenizer does after its ByteLevel decoder, written by formats/merges_txt.cpp (no tokenizer.json has it):
-// the suffix that ends words becomes a space, and white space at both ends of the text is removed.
+// What transformers' CLIPTokenizer does after its ByteLevel decoder, written by formats/merges_txt.cpp (no tokenizer.json has it).
+// The suffix that ends words becomes a space, and white space at both ends of the text is removed.
 #include "core/utf.h"
 #include "tokenizer/component.h"
 #include "tokenizer/decoders/clean_up.h"

@@ -1,6 +1,7 @@
-// Loads tokenizers from all of a model's files, as transformers' AutoTokenizer (5.24) does: the files name a class (classes.h), the
-// vocabulary is that of tokenizer.json or an older format, the stages are the class's (class_stages.h), and added tokens come from
-// every file that has some (special_tokens.h). Everything becomes parts of a tokenizer.json, so that there is only one way to load.
+// Loads tokenizers from all of a model's files, as transformers' AutoTokenizer (5.24) does. The files name a class (classes.h), and
+// the vocabulary is that of tokenizer.json or an older format. The stages are the class's (class_stages.h), and added tokens come
+// from every file that has some (special_tokens.h). Everything becomes parts of a tokenizer.json, so that there is only one way to
+// load.
 #pragma once
 
 #include <string>

@@ -18,8 +18,8 @@ bool is_in_text(const Piece& piece) { return piece.kind == Piece::kNormal || pie
 std::string unigram_json(const PieceModel& model, std::int32_t unk_id) {
   std::string vocab;
   for (const Piece& piece : model.pieces) {
-    // SentencePiece 0.2.3 takes 0 for a user-defined symbol, whatever its score in the file: a float's sum keeps the parts that a
-    // number there would round away, and they decide between splits of equal scores.
+    // SentencePiece 0.2.3 takes 0 for a user-defined symbol, whatever its score in the file. A float's sum keeps the parts that a
+    // number there would round away. They decide between splits of equal scores.
     const float score = piece.kind == Piece::kUserDefined ? 0 : piece.score;
     vocab += (vocab.empty() ? "[" : ", [") + json_text(piece.text) + ", " +
              (is_in_text(piece) ? json_text(static_cast<double>(score)) : "null") + "]";

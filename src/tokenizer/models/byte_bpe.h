@@ -35,7 +35,7 @@ class Joins {
   static std::size_t bit_of(std::string_view left, std::string_view right);
 
   // Before a character beyond ASCII, a merge of tokens of three bytes or more is told by three bytes on either side, most often two
-  // whole characters; all other merges by one byte.
+  // whole characters. All other merges are told by one byte.
   static constexpr int kBits = 19;
   std::array<std::uint64_t, (1 << 16) / 64> pairs_{};
   std::vector<std::uint64_t> chars_ = std::vector<std::uint64_t>((1 << kBits) / 64);

@@ -1,5 +1,5 @@
-// A cache of the tokens of words of a few bytes. Each set has two places, and a new word takes the first: bounded memory, nothing
-// to evict, and no text that makes it slower than no cache at all.
+// A cache of tokens: those of words with a few bytes. Each set has two places, and a new word takes the first: bounded memory,
+// nothing to evict, and no text that makes it slower than no cache at all.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class ByteCache {
     return key;
   }
 
-  // Writes kMostIds values and one more, of which the first ones are the word's ids, and returns their number; 0 if the word is not
+  // Writes kMostIds values and one more, of which the first ones are the word's ids. Returns their number, 0 if the word is not
   // there, and kMany if it has more.
   std::size_t get(const Key& key, std::int32_t* out) const {
     const Set& set = sets_[set_of(key)];

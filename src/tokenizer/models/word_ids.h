@@ -1,4 +1,4 @@
-// A cache of the ids of words of up to 31 bytes: two of byte_cache.h.
+// A cache of ids, for words of up to 31 bytes: two of byte_cache.h.
 #pragma once
 
 #include <algorithm>

@@ -26,7 +26,7 @@ class Normalizer {
   virtual const AsciiMap* ascii_map() const { return nullptr; }
   // Whether this text in UTF-8, and every part of it, surely stays as it is.
   virtual bool keeps(std::string_view) const { return false; }
-  // Whether a text may be cut before runs of ASCII whitespace: then what becomes of each part depends on nothing but the characters
+  // Whether a text may be cut before runs of ASCII whitespace. Then what becomes of each part depends on nothing but the characters
   // on the other side of its cuts, and on whether it is the first or the last. tied: receives the ASCII characters that change with
   // others of ASCII, not each by itself.
   virtual bool is_local(AsciiSet&) const { return false; }

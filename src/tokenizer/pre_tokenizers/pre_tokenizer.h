@@ -22,8 +22,8 @@ struct ByteSplit {
   bool writes_bytes = false;
 };
 
-// Where a text may be cut before runs of spaces, so that what becomes of each part depends on nothing but the characters on the
-// other side of its cuts, and on whether it is the first: nowhere that is sure, anywhere, or anywhere and words end there.
+// Where a text may be cut before runs of spaces: nowhere that is sure, anywhere, or anywhere and words end there. What becomes of
+// each part must depend on nothing but the characters on the other side of its cuts, and on whether it is the first.
 enum class SpaceCuts : std::uint8_t { kNone, kLocal, kDivide };
 
 class PreTokenizer {

@@ -1,5 +1,6 @@
-// Pre-tokenizers of a few lines each: Split at a pattern, CharDelimiterSplit at a character, Punctuation, Digits and
-// WhitespaceSplit at the characters of a class, Whitespace, and FixedLength every so many characters.
+// Pre-tokenizers of a few lines each. Split cuts at a pattern, CharDelimiterSplit at a character; Punctuation, Digits
+// and WhitespaceSplit cut at the characters of a class. Then there are Whitespace, and FixedLength, which cuts every so many
+// characters.
 #include <string>
 #include <string_view>
 

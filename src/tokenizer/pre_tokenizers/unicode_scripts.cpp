@@ -9,7 +9,7 @@ namespace {
 class UnicodeScripts : public PreTokenizer {
  public:
   // As in the reference, a split begins at each character of a known script, other than "any", that differs from the last such
-  // script; the text before the first such character is dropped.
+  // script. The text before the first such character is dropped.
   void pre_tokenize(PreTokenizedText& text) const override {
     resplit(text, [&](const Split& split, std::vector<Split>& out) {
       int last = kNoneYet;

@@ -29,9 +29,9 @@ struct Seeds {
   std::vector<std::uint32_t> matches;      // the pieces at each position
 };
 
-// Substrings of 2 to max_length characters that occur at least twice and cannot be extended without becoming rarer (the inner nodes
-// of the suffix tree, as in SentencePiece), the best by count times length: num_pieces with the characters, but as in `tokenizers`
-// at least one. word_counts: [words].
+// Substrings of 2 to max_length characters that occur at least twice and cannot be extended without becoming rarer: the inner nodes
+// of the suffix tree, as in SentencePiece. The best are taken by count times length: num_pieces with the characters, but as in
+// `tokenizers` at least one. word_counts: [words].
 Seeds find_seeds(const WordTexts& words, const std::vector<std::uint64_t>& word_counts, std::size_t max_length,
                  std::size_t num_pieces);
 
