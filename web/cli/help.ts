@@ -208,8 +208,8 @@ ${kModelHelp}`,
   index: `Usage: wattn index FOLDER.. --out FILE [options]
        wattn index SITE --static DIR [options]
 
-Makes one file of the texts in folders (.txt, .md, .html; each file is a document, its path is its id), for wattn search and for index.import_file in
-programs and pages. If FILE is there, only what changed is embedded, and documents whose files are gone are removed.
+Makes one file of the texts in folders (.txt, .md, .html), for wattn search and for index.import_file in programs and pages. Each file is a document,
+and its path is its id. If FILE is there, only what changed is embedded, and documents whose files are gone are removed.
 {"out": .., "bytes": .., "documents": .., "chunks": .., "added": .., "updated": .., "unchanged": .., "removed": .., "empty": ..} is written at the end.
 
   --out FILE            the file to write
@@ -247,8 +247,8 @@ The model:
 ${kModelHelp}${kComputeHelp}`,
   doctor: `Usage: wattn doctor [--model MODEL] [options] [TEXT]
 
-Says how a model was loaded and from which files, which tokens it reads of a text, which of them are unknown or cut off, what it answers, whether the numbers
-are finite and a text has the same vector alone and in a list, what computes the same in Python, and what of all this may surprise.
+Says how a model was loaded and from which files, which tokens it reads of a text, and which of them are unknown or cut off. Then what it answers, whether the
+numbers are finite, and whether a text has the same vector alone and in a list. Last, the same in Python, and what may surprise.
 
   --task TASK           feature-extraction, text-classification, token-classification, fill-mask, text-generation or text2text-generation (default: what
                         the model's files say)

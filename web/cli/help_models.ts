@@ -14,8 +14,8 @@ Writes a model as one file that loads like the original, and {"file": .., "bytes
   --hub DIR             instead: a new folder to publish as a repository: the file, a card (README.md) with the original's licence,
                         language and name, its licence files, config.json and the tokenizer's files
   --dtype f32|f16|q8|q4|mixed|native
-                        data type of the matrices (default q8: 8.5 bits per weight; q4: 4.5, less accurate; mixed: q4 where it
-                        costs least, else q8; native: 8.5 as wattn's q8 multiplies them, which load fastest)
+                        data type of the matrices. q8 (default): 8.5 bits per weight. q4: 4.5, less accurate. mixed: q4 where it
+                        costs least, else q8. native: 8.5 as wattn's q8 multiplies them, which load fastest
   --vocab N             keep N pieces of the vocabulary: special tokens, single characters, and what --corpus uses most
   --corpus FILE         texts like those that the model will read, one per line (may be repeated)
   --layers 0,2,4        keep these layers
@@ -90,7 +90,7 @@ Rows of FILE (.jsonl; .csv and .tsv by their header): text, label, maybe text_pa
 in .jsonl also text, labels; tokens, ner_tags; messages. With text2text-generation text (or source, input, document, article) and target (or
 summary, output, highlights). Whole numbers as labels are names of classes, except with --loss MSELoss (regression).
 
-Ctrl+C stops after the current update and keeps the run's state in --out; --resume goes on from there, and ends with the same bits as a run
+Ctrl+C stops after the current update and keeps the run's state in --out. --resume goes on from there, and ends with the same bits as a run
 that was not stopped. A run that was killed goes on from the last state that it kept.
 
   --task TASK           text-classification, token-classification, text-generation, text2text-generation (encoder-decoders) or
@@ -113,7 +113,7 @@ that was not stopped. A run that was killed goes on from the last state that it 
   --early-stopping-patience N
                         stop after N evaluations in a row without a better one
   --save-steps N        updates between two states in --out (default: one is kept every minute)
-  --seed N              of the order of rows and of LoRA's first values (default 0)
+  --seed N              decides the order of rows and LoRA's first values (default 0)
   --options JSON        more options of Trainer: {"warmup_steps": 10, "weight_decay": 0, "checkpointing": true}
 
 The model:
@@ -128,8 +128,8 @@ listens. OpenAI's routes: /v1/embeddings, /v1/chat/completions, /v1/models. Thos
                         the model's files say)
   --pooling MODE        of token vectors, for models that do not say it: mean, cls, lasttoken, ..
   --prefix-cache-bytes N
-                        bytes of keys and values that are kept of chats, so that their next turn reads only what is new; 0: none (default: as
-                        many as one chat of the longest length takes, at most 512 MB)
+                        bytes of keys and values that are kept of chats, so that their next turn reads only what is new. 0: none. Default: as
+                        many as one chat of the longest length takes, at most 512 MB
   --kv-cache-dtype q8   of chats, hold keys and values in 8 bits: 0.28 of their memory, the numbers change a little
   --served-model-name NAME
                         the model's name in requests (default: the hub id, or the last part of a path)

@@ -1,6 +1,6 @@
 // Options that commands share, as help describes them.
 export const kModelHelp = `  --model MODEL         the model: a path (./dir, /dir), a URL, or a hub id (org/name, or a file of GGUF's:
-                        org/name-GGUF:Q4_K_M); default: the small one in the package, which embeds and classifies by sentiment
+                        org/name-GGUF:Q4_K_M). Default: the small one in the package, which embeds and classifies by sentiment
   --revision NAME       branch, tag or commit of a hub id (default main)
   --local-files-only    never use the network: a hub id comes from the cache
   --cache-dir DIR       where downloads from hubs are stored (default: wattn in the user's cache folder)
@@ -16,7 +16,7 @@ export const kComputeHelp = `  --adapter DIR         an adapter of PEFT for the 
 ${kRunHelp}`;
 export const kTextsHelp = `  --file FILE           read texts from FILE, one per line (- is standard input; may be repeated)
   --input auto          auto (default): a line that begins with { is a JSON object with a "text", whose other members are
-                        copied to the output; a JSON string is its text; any other line is a text.
+                        copied to the output. A JSON string is its text, and any other line is a text.
                         text: every line is a text. json: every line is JSON
   --max-length N        maximum tokens, special tokens included
   --split-special-tokens

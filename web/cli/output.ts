@@ -1,5 +1,5 @@
-// Files that commands write. A regular file is replaced as a whole: the bytes go into a file beside it, which takes its name once they are on
-// the disk, so there is the old file or the new one, whatever happens. Anything else (a device, a pipe) is written through and stays what
+// Files that commands write. A regular file is replaced as a whole. The bytes go into a file beside it, which takes its name once they are on
+// the disk. So there is the old file or the new one, whatever happens. Anything else (a device, a pipe) is written through and stays what
 // it is.
 import { fstatSync, type Stats } from 'node:fs';
 import { access, constants, open, readlink, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises';

@@ -23,7 +23,7 @@ interface Cells {
 }
 
 /**
- * Rows of comma- or tab-separated text by RFC 4180's rules: a field that begins with a quote ends at the next single one, may contain separators
+ * Rows of comma- or tab-separated text by RFC 4180's rules. A field that begins with a quote ends at the next single one, may contain separators
  * and line ends, and has quotes doubled. Lines end with LF or CRLF; empty ones are left out.
  */
 function separated(text: string, separator: ',' | '\t', name: string): Cells[] {

@@ -1,4 +1,4 @@
-// `wattn train`: fine-tunes a model. Its folder keeps the state of a run that was stopped, then what was learned.
+// `wattn train`: fine-tunes a model. Its folder keeps the state of a run that was stopped, then the trained weights.
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {

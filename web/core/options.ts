@@ -79,8 +79,8 @@ export const ownCopy = <T>(given: T): T =>
   typeof given === 'object' && given !== null && !Array.isArray(given) ? ({ __proto__: null, ...given } as T) : given;
 
 /**
- * The caller's options, read once: a copy without a prototype of their own properties, so that neither a getter that changes its mind nor
- * something added to `Object.prototype` changes an answer. What is not given is left out. Throws for the first option that is unknown or
+ * The caller's options, read once: a copy of their own properties, without a prototype. So neither a getter that changes its mind nor something
+ * added to `Object.prototype` changes an answer. What is not given is left out. Throws for the first option that is unknown or
  * of the wrong type. where: the function's name, for messages. rules: a list of names where the values are checked later.
  */
 export function readOptions<T>(where: string, options: T, rules: Rules | readonly string[]): NonNullable<T> {

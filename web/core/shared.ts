@@ -1,5 +1,5 @@
 // What all copies of one version of wattn in a realm share. Each entry and each format (ES module, CommonJS, inline, tokenizer) is a bundle of its own,
-// and a program may load several: a setting must reach all of them, and `instanceof` must hold for the errors of any.
+// and a program may load several. A setting must reach all of them, and `instanceof` must hold for the errors of any.
 import type { Env } from './types.js';
 
 declare const __WATTN_VERSION__: string; // of package.json

@@ -83,7 +83,7 @@ export interface Env {
   remotePathTemplate: string;
   /**
    * `true` (default): a repository that holds only ONNX (as made for transformers.js) is replaced by the original that its card names, at its newest
-   * revision; a warning, a progress event `'original'` and `info().original` say so. `false`: an error names the original.
+   * revision. A warning, a progress event `'original'` and `info().original` say so. `false`: an error names the original.
    */
   resolveOriginal: boolean;
   /** `false` acts like `local_files_only: true` everywhere. A page's own origin is not remote. Default `true`. */

@@ -1,7 +1,7 @@
 import type { DistilledPipeline, DistillOptions, FeatureExtractionPipeline } from '../tasks/embed_types.js';
 
 /**
- * Makes static embeddings from a loaded encoder, by model2vec's recipe: each token of the vocabulary runs through the encoder, the vectors
+ * Makes static embeddings from a loaded encoder, by model2vec's recipe. Each token of the vocabulary runs through the encoder. The vectors
  * are reduced to their principal components and weighted by how rare the token is. The result embeds texts without the encoder. It is
  * independent of the encoder, which may be disposed. Takes a pass over three tokens for each token of the vocabulary; ends within
  * moments of `signal`.

@@ -1,5 +1,5 @@
-// The tokenizer of a distilled model, as model2vec (0.10.0, tokenizer/tokenizer.py with skeletoken 0.6.1) makes it from that of the encoder:
-// added tokens without a role, tokens by pattern and the tokens around a text are removed, and the other ids close up.
+// The tokenizer of a distilled model, as model2vec (0.10.0, tokenizer/tokenizer.py with skeletoken 0.6.1) makes it from that of the encoder.
+// Added tokens without a role, tokens by pattern and the tokens around a text are removed, and the other ids close up.
 import { UnsupportedError } from '../core/errors.js';
 
 type Json = Record<string, any>;

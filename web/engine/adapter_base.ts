@@ -1,5 +1,5 @@
-// Models that are loaded once more for an adapter: a repository of PEFT that is given as the model has an adapter in place of a model, and
-// names its base; and what few adapters change needs the WebAssembly with all that is rare.
+// Models that are loaded once more for an adapter. A repository of PEFT that is given as the model has an adapter in place of a model, and
+// names its base. What few adapters change needs the WebAssembly with all that is rare.
 import { InputError, ModelFormatError, NetworkError } from '../core/errors.js';
 import { TaskScope } from '../core/signal.js';
 import { fullWasm } from '../host/wasm_loader.js';

@@ -114,7 +114,7 @@ export interface LoadOptions extends SourceOptions {
   adapters?: { readonly [name: string]: ModelSpecifier };
   /**
    * Number of threads, the caller's included; it does not change results. Default: the machine's cores, at most 4, if memory can be shared
-   * (Node, cross-origin isolated pages), else 1; with several workers 1. With a number, loading waits for the threads; by default they
+   * (Node, cross-origin isolated pages). Otherwise, and with several workers, 1. With a number, loading waits for the threads; by default they
    * start after loading (`warmup()` waits for them). `info()` reports how many are in use and, if only one, why.
    */
   threads?: number;
@@ -211,7 +211,7 @@ export interface Loaded extends Disposable_ {
   warmup(): Promise<void>;
   /**
    * Loads an adapter of PEFT and names it; default `'default'`. The first one becomes active. An `InputError` if the name is in use, an
-   * `UnsupportedError` for a kind of adapter other than LoRA, a `ModelFormatError` if it does not fit the model, which stays as it was.
+   * `UnsupportedError` for a kind of adapter other than LoRA, a `ModelFormatError` if it does not fit the model. The model then stays as it was.
    *
    *     await classify.load_adapter('./trec-lora', 'questions');
    *     await classify('How far is the moon?', { adapter: 'questions' });
@@ -245,8 +245,9 @@ export interface LoadedPipeline extends Loaded {
   /** What the model's files say of it. `pipe.model.config.id2label` has the names of labels. */
   readonly model: PipelineModel;
   /**
-   * What the pipeline makes of a text before the model computes anything: its tokens, which of them are unknown, what is cut off, the prompt, how the model was loaded, and
-   * what of that may surprise. Look here first when an answer seems wrong. With `worker`, too. An `InputError`: no text, or an option that the task does not have.
+   * What the pipeline makes of a text before the model computes anything: its tokens, which of them are unknown, what is cut off, and the prompt. It
+   * also says how the model was loaded, and what of all that may surprise. Look here first when an answer seems wrong. With `worker`, too. An
+   * `InputError`: no text, or an option that the task does not have.
    *
    * @example
    * const embed = await pipeline('feature-extraction');

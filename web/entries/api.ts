@@ -1,5 +1,5 @@
-// What index exports beside `pipeline` and what that needs. In a page's bundle this is a file of its own, without effects: a bundler follows the imports of a
-// file with effects, which index is, even if a page uses nothing of them.
+// What index exports beside `pipeline` and what that needs. In a page's bundle this is a file of its own, without effects. A bundler follows the
+// imports of a file with effects, which index is, even if a page uses nothing of them.
 export { cache } from '../source/cached_files.js';
 export {
   cat,

@@ -1,4 +1,4 @@
-// The code that all entries share. It is not shipped by itself: it tells the bundler what belongs in the file that both index and nn_entry
+// The code that all entries share. It is not shipped by itself. It tells the bundler what belongs in the file that both index and nn_entry
 // load, so that a page with only one of them loads nothing of the other.
 export * from '../core/answers.js';
 export * from '../core/callback.js';

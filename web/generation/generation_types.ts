@@ -107,8 +107,8 @@ export interface TextGenerationOptions
   response_format?: ResponseFormat | readonly (ResponseFormat | null)[];
   /**
    * Which of `tools` a chat's answer must call: `'auto'` (default) as the model likes, constrained from the beginning of a call on if a tool has
-   * `strict: true`; `'none'`: the model is not told of them; `'required'`: at least one call that satisfies its schema; `{ name }`: one call of this tool.
-   * An `UnsupportedError` where the model's files do not show how it calls tools.
+   * `strict: true`. `'none'`: the model is not told of them. `'required'`: at least one call that satisfies its schema. `{ name }`: one call of this
+   * tool. An `UnsupportedError` where the model's files do not show how it calls tools.
    */
   tool_choice?: ToolChoice;
   /** Whether a constrained answer may have several calls. Default `true`. */

@@ -146,9 +146,9 @@ export function unsupportedIn({ uses, head, attentions }: Plan, cached: boolean)
 /**
  * How far rows of sums may be from another machine's, as a share of their length. terms: the numbers in a sum; of sums of sums, in all of them.
  * A sum of K numbers like each other has partial sums that grow as the root of their count. Each is rounded, by an error that is uniform within 2^-24 of it and so
- * has a third of that, squared, as its variance: together K^2 / 6 such squares, which is K / 6 over the square of the result. Two machines that round differently
- * differ by twice that. Errors of sums over sums are independent, and residuals and norms keep them as shares, so that variances add up. All are times 4: trained
- * matrices cancel some of what they add, and the bound is for the worst row.
+ * has a third of that, squared, as its variance. Together they are K^2 / 6 such squares, which is K / 6 over the square of the result. Two machines
+ * that round differently differ by twice that. Errors of sums over sums are independent, and residuals and norms keep them as shares, so that
+ * variances add up. All are times 4: trained matrices cancel some of what they add, and the bound is for the worst row.
  */
 export const roundingsOfSums = (terms: number): number => 4 * 2 ** -24 * Math.sqrt(terms / 3);
 
@@ -174,8 +174,8 @@ export function roundingsOf({ attentions }: Plan, uses: readonly Use[]): number 
 }
 
 /**
- * How far a row may be in q8 if it attends to rows with activations that were rounded to another step: one of 32 keys has a value that differs by a step, which is
- * 6 / 192 of a standard deviation, in one of `width` numbers. Four such keys are twice that.
+ * How far a row may be in q8 if it attends to rows with activations that were rounded to another step. One of 32 keys has a value that differs by a
+ * step, which is 6 / 192 of a standard deviation, in one of `width` numbers. Four such keys are twice that.
  */
 export const fewSteps = (width: number): number => (2 * (6 / 192)) / 32 / Math.sqrt(width);
 

@@ -7,7 +7,7 @@ import { fewSteps, roundingsOf, roundingsOfSums, stepsOf, type Plan, type Use } 
 import { kMostTokens, type Program } from './program.js';
 import type { Call } from './weights.js';
 
-/** Texts of several lengths, around the sizes of tiles and of blocks of queries. */
+/** Texts with several lengths, around the sizes of tiles and of the blocks that queries form. */
 export const kProbes = [1, 30, 45].map((words) =>
   'the river bends west of an old stone mill '.repeat(9).split(' ').slice(0, words).join(' '),
 );

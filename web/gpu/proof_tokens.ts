@@ -1,5 +1,5 @@
-// Shows that a device reads and writes tokens as the processor does: each part of the plan over many tokens, few and one, the head over the vocabulary, and a text
-// that is read in part and goes on token by token. What is wrong is a DeviceError.
+// Shows that a device reads and writes tokens as the processor does. It tries each part of the plan over many tokens, few and one, and the head over
+// the vocabulary. Then it tries a text that is read in part and goes on token by token. What is wrong is a DeviceError.
 import { sequencesOf } from './batch.js';
 import type { Plan } from './plan.js';
 import type { Program } from './program.js';

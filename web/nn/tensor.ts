@@ -45,7 +45,7 @@ export interface Leaf {
 }
 
 /**
- * Numbers that remember how they were computed, as torch's tensors: functions of tensors that require a gradient give tensors with a
+ * Numbers that remember how they were computed, as torch's tensors. Functions of tensors that require a gradient give tensors with a
  * graph, and `backward()` adds the gradients to `grad` of the tensors it began with.
  *
  * @example

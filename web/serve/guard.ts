@@ -31,8 +31,8 @@ export class Guard {
   }
 
   /**
-   * A page on another host can let a name of its own lead to this machine (DNS rebinding), but not an address: so addresses are known, and names only if they
-   * were given. Any page's script can send a request here, and the browser says whose it is: Origin.
+   * A page on another host can let a name of its own lead to this machine (DNS rebinding), but not an address. So addresses are known, and names only
+   * if they were given. Any page's script can send a request here, and the browser says whose it is: Origin.
    */
   checkSender({ headers }: IncomingMessage): void {
     const host = headers.host ?? '';

@@ -81,7 +81,7 @@ function logprobsOf(tokens: readonly GeneratedLogprob[] | undefined) {
   return content ? { content, refusal: null } : null;
 }
 
-/** Whether a chat shares no call: without a seed, the texts of a call would be drawn alike; the other options make it several texts, or one that its length may cut. */
+/** Whether a chat shares no call. Without a seed, the texts of a call would be drawn alike. The other options make it several texts, or one that its length may cut. */
 const isAlone = ({ do_sample, seed, num_return_sequences, response_format, tools }: TextGenerationOptions): boolean =>
   (do_sample !== false && seed === undefined) || [num_return_sequences, response_format, tools].some((each) => each !== undefined);
 

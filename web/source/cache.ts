@@ -250,8 +250,8 @@ class CachedSource implements ModelSource {
     try {
       answer = await this.source.openFrom(file, kept * kPieceBytes, signal);
     } catch (error) {
-      // A file that was missing before is missing without a network, and where the server refuses to say so to a caller without a token: otherwise absent
-      // optional files would make loading fail.
+      // A file that was missing before is missing without a network, and where the server refuses to say so to a caller without a token. Otherwise
+      // absent optional files would make loading fail.
       const isSilent = error instanceof NetworkError && [undefined, 401, 403].includes(error.status);
       if (entry?.missing && isSilent) return undefined;
       throw error;

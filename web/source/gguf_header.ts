@@ -1,4 +1,4 @@
-// Reads the files of a tokenizer out of the beginning of a GGUF file: what models/gguf_config.cpp does for models, for tokenizers alone.
+// Reads a tokenizer's files out of the header of a GGUF file: what models/gguf_config.cpp does for models, for tokenizers alone.
 import { ModelFormatError } from '../core/errors.js';
 import type { NamedBytes } from './model_files.js';
 

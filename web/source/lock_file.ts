@@ -2,7 +2,7 @@
 //
 // It says who holds it. In the same space of process ids a holder that is gone is seen at once, by its id and the time it began. In another
 // space an id says nothing; there a holder shows that it lives by touching its file. One that is kept from that (a long call, a sleeping machine) may
-// lose its lock, so whoever writes under a lock must not depend on it for what is stored.
+// lose its lock. So whoever writes under a lock must not depend on it for what is stored.
 import { hostname } from 'node:os';
 import { threadId } from 'node:worker_threads';
 import { fs, fsSync } from './files_node.js';

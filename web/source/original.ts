@@ -1,5 +1,5 @@
-// Which repository a model was made from: for those that hold only ONNX, such as those made for transformers.js, which that one replaces, and for
-// quantized weights that are not read. Loaded when that is so.
+// Which repository a model was made from. It replaces those that hold only ONNX, such as those made for transformers.js, and is named for quantized
+// weights that are not read. Loaded when that is so.
 import { plainCallback } from '../core/callback.js';
 import { ModelFormatError, WattnError } from '../core/errors.js';
 import { parseJson } from '../core/json.js';

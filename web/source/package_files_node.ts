@@ -1,5 +1,6 @@
-// Where Node finds the package's own files, and other packages. A bundler may have moved the script away from both: those that understand
-// `new URL('./file', import.meta.url)` copy the files and change the URL, others leave a URL of the new script or of the machine that built it, or none.
+// Where Node finds the package's own files, and other packages. A bundler may have moved the script away from both. Those that understand
+// `new URL('./file', import.meta.url)` copy the files and change the URL; others leave a URL of the new script or of the machine that built it, or
+// none.
 import { existsSync } from 'node:fs';
 import nodeModule from 'node:module';
 import { dirname, join } from 'node:path';

@@ -1,6 +1,6 @@
 // Regular expressions out of files of strangers: Python's `re`, as far as patterns of module names need it. JavaScript's own engine may backtrack without
-// end. This one follows all ways through a pattern at once (Thompson 1968, Pike's priorities; https://swtch.com/~rsc/regexp/regexp2.html), so a match takes
-// at most (length of the program) times (length of the text) steps. What it does not know is an UnsupportedError that names the pattern.
+// end. This one follows all ways through a pattern at once (Thompson 1968, Pike's priorities; https://swtch.com/~rsc/regexp/regexp2.html). So a match
+// takes at most (length of the program) times (length of the text) steps. What it does not know is an UnsupportedError that names the pattern.
 import { UnsupportedError } from '../core/errors.js';
 import { parsePattern, type Assertion, type PatternNode } from './pattern_syntax.js';
 

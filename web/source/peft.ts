@@ -153,7 +153,7 @@ export interface AdapterConfig {
   lora_bias?: boolean;
   /** Tokens whose rows are saved as `..token_adapter.trainable_tokens_delta`: of the embeddings, or by the name of the module. */
   trainable_token_indices?: readonly number[] | Readonly<Record<string, readonly number[]>> | null;
-  /** Whether what was learned for tied embeddings is the head's too; both are saved. */
+  /** Whether the weights of tied embeddings are the head's too; both are saved. */
   ensure_weight_tying?: boolean;
   /** Whether the base model stores weights as `[in, out]`, as GPT-2 does. */
   fan_in_fan_out?: boolean;

@@ -180,7 +180,7 @@ const loha: Kind = (config, module, parts) => {
   throw new ModelFormatError(`${whereOf(parts.get('hada_w1_a') as StoredTensor)}: expected products of one shape, found ${found}`);
 };
 
-/** W + s w1 (x) w2, Kronecker's product: that of products is the product of those of their factors (arXiv 2309.14859). */
+/** W + s w1 (x) w2, Kronecker's product. It maps products to products (arXiv 2309.14859). */
 const lokr: Kind = (config, module, parts) => {
   checkNames(parts, ['lokr_w1', 'lokr_w1_a', 'lokr_w1_b', 'lokr_w2', 'lokr_w2_a', 'lokr_w2_b']);
   const [[a1, b1], [a2, b2]] = [factorsOf(parts, 'lokr_w1'), factorsOf(parts, 'lokr_w2')];

@@ -1,7 +1,7 @@
 // The bytes of a response body, read ahead of the consumer.
 //
-// Node 22 to 24 end the whole process (an uncatchable assertion in undici, its issue 5360) when a server closes the connection while the
-// last 128 kB of a body are unread. A body that is opened early, like the weights while small files still arrive, must not be left unread.
+// Node 22 to 24 end the whole process, by an uncatchable assertion in undici (its issue 5360). That happens when a server closes the connection while
+// the last 128 kB of a body are unread. A body that is opened early, like the weights while small files still arrive, must not be left unread.
 // So reading continues until much is buffered, and never pauses near the end.
 //
 // A body that breaks or stalls goes on with a request for its rest, as long as there are tries.

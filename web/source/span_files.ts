@@ -1,4 +1,4 @@
-// The small files of GLiNER models. Repositories as their authors wrote them have no tokenizer and no configuration of the encoder: the package
+// The small files of GLiNER models. Repositories as their authors wrote them have no tokenizer and no configuration of the encoder. The package
 // gliner takes both from the repository that gliner_config.json names as model_name, and so does this. Loaded with the first GLiNER model.
 import { describe, InputError, ModelFormatError, NetworkError } from '../core/errors.js';
 import { allInOrder } from '../core/signal.js';

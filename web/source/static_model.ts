@@ -1,4 +1,4 @@
-// Static embeddings, whose files differ from those of other models: what they leave to their library is written into config.json and
+// Static embeddings, whose files differ from those of other models. What they leave to their library is written into config.json and
 // the documents of sentence-transformers, as src/models/static_embedding.cpp and the loader read them.
 // - model2vec (0.10.0, persistence.py): config.json, tokenizer.json and model.safetensors; or config_sentence_transformers.json in
 //   place of config.json.

@@ -1,6 +1,6 @@
 // Reads tiktoken's vocabularies as tokenizer.json. A line is a token in base64 and its rank. The files name neither what divides words nor the
-// special tokens: those are in the code that comes with them (https://github.com/openai/tiktoken, tiktoken_ext/openai_public.py; Qwen's
-// tokenization_qwen.py), so that a vocabulary is known by its name.
+// special tokens. Those are in the code that comes with them (https://github.com/openai/tiktoken, tiktoken_ext/openai_public.py; Qwen's
+// tokenization_qwen.py). So a vocabulary is known by its name.
 import { ModelFormatError, UnsupportedError } from '../core/errors.js';
 
 const kGpt2 = "'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";

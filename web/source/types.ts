@@ -7,8 +7,8 @@ import type { AbortSignalLike, FileBytes, FileLike, UrlLike } from '../core/type
  * - a string `org/name:Q4_K_M`, or `org/name-GGUF`: a file of such a repository of GGUF files, the one with that in its name; without it Q4_K_M, else Q8_0;
  * - `'wattn-base'`, `'wattn-story'`: the model of the package with that name, if it is installed (in a page: if its import map knows it);
  * - a string beginning with `http:` or `https:`, or a `URL`: the URL of a directory;
- * - a string that begins with `.`, `/`, `file:` or a drive letter, contains two or more slashes, or ends with one: in Node the path of a
- *   directory, in a page a URL relative to the page (in a worker: to the worker's script);
+ * - a string that begins with `.`, `/`, `file:` or a drive letter, contains two or more slashes, or ends with one. In Node it is the path
+ *   of a directory, in a page a URL relative to the page (in a worker: to the worker's script);
  * - `File`s: a directory from a file picker or drag and drop (their common parent directories are stripped);
  * - a `Map` or an object from names (`'config.json'`, `'1_Pooling/config.json'`) to bytes or `Blob`s.
  *
@@ -18,8 +18,8 @@ export type ModelSpecifier =
   string | UrlLike | ArrayLike<FileLike> | ReadonlyMap<string, FileBytes> | { readonly [name: string]: FileBytes };
 
 /**
- * `'progress'` events count all files together: `loaded` never decreases, and `total` is the same in all of them (unless a cached file was refused
- * and the server now has one of another size).
+ * `'progress'` events count all files together. `loaded` never decreases, and `total` is the same in all of them, unless a cached file was refused
+ * and the server now has one of another size.
  */
 export type ProgressInfo =
   | {
@@ -76,7 +76,7 @@ export interface SourceOptions {
   /** Ends the loading at once with an `AbortError`. */
   signal?: AbortSignalLike | undefined;
   /**
-   * The longest time without a byte from the server, in milliseconds, before a request or the rest of a download is tried again; after a few
+   * The longest time without a byte from the server, in milliseconds, before a request or the rest of a download is tried again. After a few
    * tries it is a `NetworkError`. Default 30000; 0: no limit. It does not limit a whole download: use `signal: AbortSignal.timeout(ms)`.
    */
   timeout?: number;

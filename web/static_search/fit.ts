@@ -50,8 +50,8 @@ export function along(vectors: Float32Array, width: number, directions: Float64A
 }
 
 /**
- * Rows T [pieces, dims] that make the sum of weight |mean of a text's rows - its target|^2 + hold |T - start|^2 least, by conjugate gradients, each column by
- * itself (Hestenes and Stiefel 1952). targets: [texts, dims]; start: [pieces, dims].
+ * Rows T [pieces, dims] that make the sum of weight |mean of a text's rows - its target|^2 + hold |T - start|^2 least. The method is conjugate
+ * gradients, each column by itself (Hestenes and Stiefel 1952). targets: [texts, dims]; start: [pieces, dims].
  */
 export async function fit(
   texts: readonly FitText[],

@@ -61,7 +61,7 @@ function spansOf(window: Window, cls: number, count: number, longest: number): {
   return { spans: spans.sort((a, b) => b.score - a.score).slice(0, count), none };
 }
 
-/** The characters of a span of tokens. words: extends the span to whole words, as far as they are in the window. */
+/** The characters of a span of tokens. words: extends the span to whole words, within the window. */
 function charactersOf({ offsets, word_ids, sequence_ids }: Window, { start, end }: Candidate, words: boolean): [number, number] {
   const inWord = (token: number, other: number) =>
     sequence_ids[other] === 1 && (word_ids[other] as number) >= 0 && word_ids[other] === word_ids[token];

@@ -143,7 +143,7 @@ export interface SparseEncodingPipeline extends LoadedPipeline, EncodeSparse {
   decode(vector: Sparse, options?: { top_k?: number | null }): Promise<WeightedWord[]>;
   /** The same for several vectors: a list for each. */
   decode(vectors: readonly Sparse[], options?: { top_k?: number | null }): Promise<WeightedWord[][]>;
-  /** Products of each of the first with each of the second, or their cosine if the model's files say so: `[first, second]`. */
+  /** The product of every one of the first with every one of the second, or their cosine if the model's files say so: `[first, second]`. */
   similarity(first: Sparse | readonly Sparse[], second: Sparse | readonly Sparse[]): Promise<Tensor<'float32'>>;
   /** The task's name. */
   readonly task: 'sparse-encoding';

@@ -85,7 +85,7 @@ export interface ZeroShotClassificationPipeline extends LoadedPipeline {
 }
 
 /**
- * As in Python. `'none'`: one entry per token; `'simple'`: groups neighbouring tokens with one tag; `'first'`, `'average'`, `'max'`: groups
+ * As in Python. `'none'`: one entry per token. `'simple'`: groups neighbouring tokens with one tag. `'first'`, `'average'`, `'max'`: groups
  * words, each with the label of its first token, of its tokens' mean, or of its token with the highest score.
  */
 export type AggregationStrategy = 'none' | 'simple' | 'first' | 'average' | 'max';

@@ -1,4 +1,4 @@
-// text-classification: labels of texts or of pairs of texts.
+// text-classification: labels for texts or pairs of texts.
 import { withFacts } from '../core/facts.js';
 import { ModelFormatError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';

@@ -1,5 +1,5 @@
 // text-ranking: a cross-encoder ranks documents for a query, as in sentence-transformers' CrossEncoder.rank. Its texts are a pair, or messages of a
-// chat template (pair_messages.ts); its score is that of a head with one label, or of a decoder's logits for one or two tokens.
+// chat template (pair_messages.ts). Its score is that of a head with one label, or of a decoder's logits for one or two tokens.
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import { ownCopy, type Rules } from '../core/options.js';
 import { readTexts } from '../core/texts.js';
@@ -47,8 +47,8 @@ function labelIds(engine: TaskEngine, { decoder }: Ranker, options: RankingCall)
     if (false_token !== undefined) throw new InputError(`${kWhere}: option 'false_token': expected true_token with it`);
     if (decoder.ids.length > 0) return Int32Array.from(decoder.ids);
     throw new InputError(
-      `${kWhere}: this decoder's files do not name the tokens of its answer (a LogitScore module in modules.json): expected the option 'true_token', ` +
-        `such as { true_token: 'yes', false_token: 'no' } for Qwen3-Reranker or { true_token: '1', false_token: '0' } for mxbai-rerank-v2`,
+      `${kWhere}: this decoder's files do not name the tokens of its answer (a LogitScore module in modules.json): expected the option 'true_token'. ` +
+        `Qwen3-Reranker takes { true_token: 'yes', false_token: 'no' }, mxbai-rerank-v2 takes { true_token: '1', false_token: '0' }`,
     );
   }
   const names = { true_token, ...(false_token !== undefined && { false_token }) };

@@ -1,5 +1,5 @@
 // Incremental decoding. Most tokens add the same text wherever they are, which is returned as it is. Other tokens' texts depend on their
-// neighbours (a character whose bytes span several tokens, spaces that are cleaned up): for them every step decodes the last tokens again and
+// neighbours (a character whose bytes span several tokens, spaces that are cleaned up). For them every step decodes the last tokens again and
 // returns only the new text.
 import type { Piece } from '../host/seam.js';
 import type { DecodeStream, TokenIds } from './types.js';

@@ -223,7 +223,7 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers, SpecialTokens 
   ): Encoding<number[][], Span[][], number[]>;
   /**
    * Ids of one text, with special tokens by default. A file whose normalizer or pre-tokenizer lets a text grow beyond 2^26 characters (or
-   * twice its length, if that is more) is an `OutOfMemoryError`, and so is one whose decoder makes a text of more than 2^28 bytes.
+   * twice its length, if that is more) is an `OutOfMemoryError`. So is one whose decoder makes a text of more than 2^28 bytes.
    */
   encode(text: string, options?: EncodeOptions): number[];
   /**
@@ -302,9 +302,9 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers, SpecialTokens 
    */
   add_special_tokens(tokens: SpecialTokenNames): number;
   /**
-   * The tokenizer as files that `from_pretrained`, Python's too, reads: the vocabulary (tokenizer.json, or that of an older format),
-   * tokenizer_config.json with what was set since, and chat_template.jinja if there is a template. folder: in Node, also writes them there; in a
-   * page it is an `UnsupportedError`, and so is the tokenizer of another program's GGUF file.
+   * The tokenizer as files that `from_pretrained`, Python's too, reads. These are the vocabulary (tokenizer.json, or that of an older
+   * format), tokenizer_config.json with what was set since, and chat_template.jinja if there is a template. folder: in Node, also writes them there;
+   * in a page it is an `UnsupportedError`, and so is the tokenizer of another program's GGUF file.
    *
    * @example
    * const tokenizer = await AutoTokenizer.from_pretrained('./models/bert/');

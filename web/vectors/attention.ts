@@ -32,7 +32,7 @@ function meanOfHeads({ data, dims }: Tensor<'float32'>, row: number): Float64Arr
   return out;
 }
 
-/** Half of each row of shares plus half of the attention-weighted rows of given, [keys, width]. Each row of all shares sums to 1. */
+/** Half of each row of shares plus half of given's rows weighted by attention, [keys, width]. Each row of all shares sums to 1. */
 function mixInto(
   shares: Float64Array[],
   weights: Float64Array,
@@ -96,7 +96,7 @@ function rollOutCross(given: Seq2SeqAttentions): CrossRollout {
 
 /**
  * Attention rollout (arXiv 2005.00928): the share of each input token in each output token, from the attentions of all layers,
- * `[batch, seq, seq]`; each row sums to 1. attentions: from a call of an encoder or decoder with `output_attentions`. For an
+ * `[batch, seq, seq]`. Each row sums to 1. attentions: from a call of an encoder or decoder with `output_attentions`. For an
  * encoder-decoder, pass its output: the result has the shares of the decoder's tokens (`target`) and of the source's (`source`), which
  * together sum to 1.
  *

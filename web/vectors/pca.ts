@@ -26,7 +26,7 @@ interface Tridiagonal {
   scales: Float64Array; // [n]
 }
 
-/** What is so much smaller than the largest number is what rounding left of a zero: a matrix of few vectors has little else, and turns would never end on it. */
+/** What is so much smaller than the largest number is what rounding left of a zero. A matrix of few vectors has little else, and turns would never end on it. */
 const kNothing = Number.EPSILON / 64;
 
 const largestOf = (values: Float64Array): number => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);

@@ -42,11 +42,11 @@ export function gaussLegendre(count: number): { points: number[]; weights: numbe
 }
 
 /**
- * How much each token of one text adds to a number of the model's output: Captum's `InputXGradient`, `IntegratedGradients` and an ablation, taken at the output of the
- * embeddings and summed over its components. For the two gradients the model is loaded once more, in float32 and with the WebAssembly that trains, and stays until
- * `dispose()`; a gradient takes about three passes. Where the metric is a function, or the model cannot learn (static embeddings, an encoder's
- * part of an encoder-decoder, an adapter in use), derivatives are central differences of order 8 along each token's embedding: eight passes a token, equal to automatic
- * differentiation to about 1e-3 of the largest score with `dtype: 'f32'`.
+ * How much each token of one text adds to a number of the model's output. The methods are Captum's `InputXGradient` and `IntegratedGradients`, and an
+ * ablation, taken at the output of the embeddings and summed over its components. For the two gradients the model is loaded once more, in float32 and
+ * with the WebAssembly that trains, and stays until `dispose()`; a gradient takes about three passes. If the metric is a function, or the model
+ * cannot learn, derivatives are central differences of order 8 along each token's embedding. (Static embeddings, an encoder-decoder's encoder and a
+ * model with an adapter in use cannot learn.) That takes eight passes a token, and equals automatic differentiation to about 1e-3 of the largest score with `dtype: 'f32'`.
  *
  * Attention says where a head looks, an attribution what the answer depends on: they may disagree, and so may methods.
  *

@@ -11,8 +11,8 @@ const where = 'head_scores';
 
 /**
  * Scores every head for a pair of tokens. A large weight alone shows little: many heads attend to one token whatever the other one is. So the mean
- * weight that other tokens give `to` is subtracted, and each head is turned off once to see whether the answer depends on it (its output is set to zero, as zero
- * ablation in TransformerLens). It takes layers times heads forward passes.
+ * weight that other tokens give `to` is subtracted. Each head is also turned off once to see whether the answer depends on it: its output is set to
+ * zero, as zero ablation in TransformerLens. It takes layers times heads forward passes.
  *
  * @example
  * const tokenizer = await AutoTokenizer.from_pretrained();

@@ -31,8 +31,8 @@ function contextOf({ attentions, values }: ModelOutput, layer: number): Float32A
 
 /**
  * Runs `corrupted` once for each layer and token (or head), with one activation taken over from `clean`, and says how far that brings the answer to that of
- * `clean`: the formula of TransformerLens's `get_act_patch_resid_pre` (and `get_act_patch_attn_head_out_all_pos`). Both texts must have the same number of tokens.
- * It takes layers times tokens (or heads) forward passes, in batches. An `InputError` if the lengths differ.
+ * `clean`. The formula is that of TransformerLens's `get_act_patch_resid_pre` (and `get_act_patch_attn_head_out_all_pos`). Both texts must have the
+ * same number of tokens. It takes layers times tokens (or heads) forward passes, in batches. An `InputError` if the lengths differ.
  *
  * @example
  * const tokenizer = await AutoTokenizer.from_pretrained();

@@ -35,7 +35,7 @@ interface MeasureOptions {
 export interface PatchMapOptions extends MeasureOptions {
   /**
    * What is measured. Default: for a model with labels, the logit of the label that wins in `clean`, minus that of the one that wins in
-   * `corrupted` if it is another; without a head, the cosine to the mean vector of `clean`. A head over the vocabulary has no default.
+   * `corrupted` if it is another. Without a head it is the cosine to the mean vector of `clean`. A head over the vocabulary has no default.
    */
   metric?: Metric | undefined;
   /**

@@ -76,7 +76,7 @@ function readContent(text: string, { calls: format, tools }: MessageFormat, isEn
   return { content: join(content, sure), calls };
 }
 
-/** The parts of a text. Those of a beginning of it begin those of all of it, except calls that end too soon. */
+/** The parts of a text. Those that a beginning gives begin those of the whole text, except calls that end too soon. */
 export function readParts(text: string, format: MessageFormat, isEnd: boolean): Parts {
   const { reasoning: marks, isInside } = format;
   if (!marks) return { reasoning: '', ...readContent(text, format, isEnd) };

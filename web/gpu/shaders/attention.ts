@@ -1,6 +1,6 @@
 // Attention over sequences that lie end to end, or that go on in the slots of a cache. A running maximum keeps the sum of exponentials (arXiv 2205.14135). Keys are
-// read in tiles that begin at multiples of their size in the sequence, and each number is computed in one order, so that a sequence has the same bits wherever it
-// lies, and read at once or token by token.
+// read in tiles that begin at multiples of their size in the sequence, and each number is computed in one order. So a sequence has the same bits
+// wherever it lies, read at once or token by token.
 import type { AttentionConstants } from '../plan.js';
 import { tanh } from './activations.js';
 import { float, shader, type Buffers, type Kernel } from './shader.js';
@@ -58,8 +58,9 @@ ${softcap === 0 ? '' : tanh}`,
 }
 
 /**
- * A workgroup has 32 queries of one sequence and one head, a thread each; keys and values come through workgroup memory. blocks, two for a workgroup: the rows of
- * the sequence's first query and behind its last, and of the workgroup's first query; then the row of the sequence's first key, and the position of its first query.
+ * A workgroup has 32 queries of one sequence and one head, a thread each; keys and values come through workgroup memory. blocks, two for a workgroup.
+ * The first has the rows of the sequence's first query and behind its last, and of the workgroup's first query. Then come the row of the sequence's
+ * first key, and the position of its first query.
  */
 export function attention(step: AttentionStep): Kernel {
   const { wide, type, hidden, tile, score, from, to, buffers, head } = shared(step);

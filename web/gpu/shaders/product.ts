@@ -150,8 +150,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) l
 }
 
 /**
- * The activations of productQ8: scale = (high - low) / 192 with low <= 0 <= high the group's range, z = round(-low / scale), q = round(x / scale) + z. 16
- * threads a group; a workgroup has 4. A group with a number that is not finite gets such a scale, so that the result shows it.
+ * The activations of productQ8. scale = (high - low) / 192 with low <= 0 <= high the group's range; z = round(-low / scale), and q = round(x / scale)
+ * + z. 16 threads a group; a workgroup has 4. A group with a number that is not finite gets such a scale, so that the result shows it.
  */
 export function quantize(k: number): Kernel {
   return shader(
