@@ -66,7 +66,7 @@ async function unreachable(page) {
 }
 
 /**
- * Rows of a rival: its vectors, asked one by one or in batches sorted by length, are those of the same texts; its sizes are counted; what
+ * Rows of a rival: its vectors, asked one by one or in batches sorted by length, are those of the same texts. Its sizes are counted. What
  * it does not have is said, and the rest is measured. The rival is rival.js.
  */
 async function besideRival(browser, folder) {

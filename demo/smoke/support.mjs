@@ -70,7 +70,7 @@ export async function becomes(what, read, expected) {
 }
 
 /**
- * Does `begin`, and clicks the button in the same task in which the page first shows `sign`: what passes quickly cannot be over before,
+ * Does `begin`, and clicks the button in the same task in which the page first shows `sign`. What passes quickly cannot be over before,
  * however late this process gets its turn. sign: a selector; says: how the text of what it finds begins.
  */
 export async function clickAsSoonAs(page, begin, { sign, says = '', button }) {

@@ -1,4 +1,4 @@
-// Semantic search in a page, with nothing sent anywhere: wattn embeds in a worker, and PGlite with pgvector stores the notes and their
+// Semantic search in a page, with nothing sent anywhere. wattn embeds in a worker, and PGlite with pgvector stores the notes and their
 // vectors in the browser's IndexedDB, for the next visit too.
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';

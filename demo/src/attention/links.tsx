@@ -25,7 +25,7 @@ export function Links({ inside, effects, head, token, onLink }: LinksProps) {
       <p class="hint" role="status">
         {claimed
           ? claimed.length > 0
-            ? `A head counts here if it gives a word ${points(kContrast)} points (and ${kDeviations} standard deviations) more than other tokens give it, and if the token's vector needs that head more than the average one.`
+            ? `A head counts here if it gives a word ${points(kContrast)} points (and ${kDeviations} standard deviations) more than other tokens give it. The token's vector must also need that head more than the average one.`
             : 'No head links two words of this text more than it links others.'
           : 'Turning each head off once…'}
       </p>

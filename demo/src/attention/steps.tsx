@@ -179,7 +179,7 @@ function Gap({ steps: { gap } }: { steps: HeadSteps }) {
     <p class="hint">The model's own attention is the same, to within {gap.toExponential(0).replace('-', '−')}.</p>
   ) : (
     <p class="warning">
-      The model's own attention differs by up to {gap.toFixed(3)}: its scores have another term beside q · k, such as one for
+      The model's own attention differs by up to {gap.toFixed(3)}. Its scores have another term beside q · k, such as one for
       positions (as in MPNet, DeBERTa or Jina), or a window, or the head is turned off.
     </p>
   );

@@ -1,4 +1,4 @@
-// Card: labels made up on the spot. A model trained on inference (NLI) is asked whether each follows from the text; with any other
+// Card: labels made up on the spot. A model trained on inference (NLI) is asked whether each follows from the text. With any other
 // model each label is compared with the text by its vector, and the card says so.
 import { cos_sim, type EmbedOptions, type FeatureExtractionPipeline, type LabelScore } from 'wattn';
 import { useEffect, useState } from 'preact/hooks';

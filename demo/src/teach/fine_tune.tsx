@@ -139,7 +139,7 @@ function Result({ done: { compared, answer, files } }: { done: NonNullable<Tunin
   );
 }
 
-/** What was learned, to take along: PEFT reads the adapter. */
+/** The trained weights, to take along: PEFT reads the adapter. */
 function Downloads({ files }: { files: Record<string, Uint8Array> }) {
   const [links, setLinks] = useState<[name: string, link: string][]>([]);
   useEffect(() => {

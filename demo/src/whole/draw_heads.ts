@@ -1,5 +1,5 @@
-// The heads of a layer: lines from each token to what it looks at. Far away, all heads lie on top of each other, a colour each; nearer, each has a column, and
-// at last keys and values on its left, queries and sums on its right.
+// The heads of a layer: lines from each token to what it looks at. Far away, all heads lie on top of each other, a colour each. Nearer, each has a
+// column, and at last keys and values on its left, queries and sums on its right.
 import { curve, write, type Pen } from './draw.js';
 import { drawVector } from './draw_vector.js';
 import { kHeadParts, type Rect } from './layout.js';

@@ -1,4 +1,4 @@
-// The parts of the picture: what there is, what each consists of, and how it is written in an address: 'link/2/5/8/1' is layer 2, head 5, token 8 to
+// The parts of the picture: what there is, what each consists of, and how it is written in an address. 'link/2/5/8/1' is layer 2, head 5, token 8 to
 // token 1, all counted from 0; '#7' behind a vector is one of its numbers.
 
 /** Vectors, one for each token: of the embeddings, of a head, of a layer's two halves, of the text. */
