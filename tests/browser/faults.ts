@@ -42,7 +42,7 @@ export function faults(browser: OpenBrowser): void {
     expect(hub.requests).toEqual([]);
   });
 
-  it('heals after a download killed on its way', async () => {
+  it('is repaired after a download that was killed on its way', async () => {
     for (const tenth of [1, 4, 7, 10]) {
       // each of them in Node: tests/web/cache.test.ts
       await page.call('emptied');
@@ -58,7 +58,7 @@ export function faults(browser: OpenBrowser): void {
     }
   });
 
-  it('heals a piece that was changed, cut or removed', async () => {
+  it('repairs a piece that was changed, cut or removed', async () => {
     await page.call('fromHub');
     for (const how of ['changed', 'cut', 'removed']) {
       await page.call('damaged', how);

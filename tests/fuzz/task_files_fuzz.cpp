@@ -1,5 +1,5 @@
-// Any text in place of a file that only models of rarer tasks have (entities, late interaction, sparse vectors, static embeddings,
-// tasks of a checkpoint): an error or a loader, never a crash.
+// Any text in place of a file that only models of rarer tasks have gives an error or a loader, never a crash. The tasks are
+// entities, late interaction, sparse vectors, static embeddings and tasks of a checkpoint.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -26,7 +26,7 @@ const loadWith = (faults: Faults, options: object = {}, model: unknown = tiny) =
   env.gpu = faulty(gpu!, faults);
   return load(model, options);
 };
-/** The distances of the rows of a from those of b, over the lengths of those: the root of their mean square. */
+/** How far rows of a are from those of b, over the lengths of the latter: the root of the mean square. */
 function distance(a: { data: ArrayLike<number>; dims: readonly number[] }, b: { data: ArrayLike<number> }): number {
   const width = a.dims[a.dims.length - 1]!;
   expect(a.data.length).toBe(b.data.length);

@@ -47,7 +47,7 @@ const unpack = (text: string) => new Float32Array(Uint8Array.from(Buffer.from(te
 
 /**
  * The gradients are sums of some hundred products of float32. Each rounding is at most 2^-24 of a sum that is at most some times the largest
- * gradient, and errors of different signs cancel: 1e-5 of the largest leaves room for that and shows every wrong term. The largest is that
+ * gradient, and errors of different signs cancel. 1e-5 of the largest leaves room for that and shows every wrong term. The largest is that
  * of all parameters of a module, as the gradient of some (the bias of keys) is a sum that is zero.
  */
 function expectClose(name: string, got: ArrayLike<number>, packed: string, most = largest([packed])): void {

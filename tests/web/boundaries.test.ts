@@ -124,7 +124,7 @@ describe.each(Object.entries(kEntries))('%s', (name, file) => {
       'no workers': [{ Worker: undefined }, model, { worker: true }],
       'a Worker that throws': [{ Worker: class { constructor() { throw gone(); } } }, model, { worker: true }],
       'a Worker that fails': [{ Worker: class { terminate() {} postMessage() {} addEventListener(type: string, tell: (event: object) => void) { if (type === 'error') setTimeout(() => tell({ preventDefault() {} })); } } }, model, { worker: true }],
-      'a Worker that ends in silence': [{ Worker: class { terminate() {} postMessage() { throw gone(); } addEventListener() {} } }, model, { worker: true }],
+      'a Worker that ends silently': [{ Worker: class { terminate() {} postMessage() { throw gone(); } addEventListener() {} } }, model, { worker: true }],
       'caches that fail': [{ caches: { open: rejects, delete: rejects } }, 'a/model'],
       'locks that fail': [{ caches: { open: async () => ({ match: async () => undefined, put: rejects, keys: async () => [], delete: rejects }) }, navigator: { locks: { request: rejects } } }, 'a/model'],
     }; // prettier-ignore

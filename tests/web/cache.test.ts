@@ -1,4 +1,5 @@
-// The cache of downloads: a second load asks for nothing, a broken one goes on, a damaged one heals, a refusing one is no obstacle.
+// The cache of downloads: a second load asks for nothing, a broken download resumes, a damaged file is repaired, and a cache that refuses is no
+// obstacle.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'; // prettier-ignore
@@ -98,7 +99,7 @@ describe('the cache', () => {
     expect(await vectors()).toEqual(expected);
   });
 
-  it('heals a damaged piece, a missing one and a broken list', async () => {
+  it('repairs a damaged piece, a missing one and a broken list', async () => {
     expect(await vectors()).toEqual(expected);
     const path = weightsFolder();
     const piece = readFileSync(join(path, '0'));
@@ -260,7 +261,7 @@ describe('the cache', () => {
     goOn();
   });
 
-  it('heals after a download killed at each tenth', async () => {
+  it('is repaired after a download killed at each tenth', async () => {
     const total = (hub.files.get('model.safetensors') as Uint8Array).length;
     for (let tenth = 1; tenth <= 10; ++tenth) {
       await cache.delete(id, { cache_dir: folder });

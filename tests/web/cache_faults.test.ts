@@ -1,5 +1,5 @@
-// The cache, and the network below it, fail at each of their calls: a load gives the right vectors or a typed error, leaves nothing half-written, and
-// the next load heals.
+// The cache, and the network below it, fail at each of their calls. A load gives the right vectors or a typed error, leaves nothing half-written, and
+// the next load repairs it.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Fault, Loss } from './faults/faults.js';
 const { Faults, everyCall } = await import('./faults/faults.js'); // before all that imports node:fs
@@ -50,7 +50,7 @@ describe('the cache', () => {
   /** What is there beside whole parts. Locks that could not be removed are seen to be stale by those who want them. */
   const left = () => readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => !/^\w{32}(\.lock|\/(url|entry\.json|\d+))?$/.test(path)); // prettier-ignore
 
-  /** Without faults: it heals, leaves nothing of what failed, and then needs no network. */
+  /** Without faults: it is repaired, leaves nothing of what failed, and then needs no network. */
   async function expectWhole(): Promise<void> {
     expect(await load()).toEqual(expected);
     expect(left()).toEqual([]);
@@ -82,7 +82,7 @@ describe('the cache', () => {
     });
   });
 
-  it.each(isLong ? [...kLosses.keys()] : [0])('is right or heals when the power is lost at any call', async (first) => {
+  it.each(isLong ? [...kLosses.keys()] : [0])('is right or repaired when the power is lost at any call', async (first) => {
     await everyCall(async (n) => {
       emptied();
       const faults = new Faults(folder, { disk: true }).dieAt(n);
@@ -109,7 +109,7 @@ describe('the cache', () => {
     expect(await load({ local_files_only: true })).toEqual(expected);
   });
 
-  it('heals after a process is killed at a call', async () => {
+  it('is repaired after a process is killed at a call', async () => {
     const program = `
       import { AutoTokenizer, env, pipeline } from ${JSON.stringify(join(root, 'dist/node.js'))};
       env.remoteHost = ${JSON.stringify(env.remoteHost)};

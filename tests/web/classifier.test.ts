@@ -123,7 +123,7 @@ describe('Classifier', () => {
       const options = { C: 1, validation: { texts: vectors, labels }, tolerance: 1e-9 };
       const classifier = await Classifier.fit(none, vectors, labels, options);
       expect(classifier.report!.accuracy).toBe(1);
-      // All are alike, so each score is what makes the examples likeliest: its search ends within 1e-6 of the temperature's
+      // All are alike, so each score is what makes the examples likeliest. Its search ends within 1e-6 of the temperature's
       // logarithm, in which a score's slope is at most the score times the distance of logits, here below 5.
       const [list] = await classifier(rows(corner(1), dim), { top_k: null });
       const found = list!.map(({ score }) => score);

@@ -1,4 +1,4 @@
-// The command line whose --out fails at each of its calls: the file is the old one or the new one, what failed is said in one line, nothing
+// The command line whose --out fails at each of its calls. The file is the old one or the new one, what failed is said in one line, nothing
 // half-written is left, and the next run succeeds.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

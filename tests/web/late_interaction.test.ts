@@ -41,7 +41,7 @@ describe('late-interaction', () => {
     const [ours, theirs] = [await colbert.encode_query(queries), await colbert.encode_document(documents)];
     expectVectors(ours, rows.queries, f32_diff);
     expectVectors(theirs, rows.documents, f32_diff);
-    // A score is a sum over the tokens of a query of products of unit vectors.
+    // A score is a sum over a query's tokens: products of unit vectors.
     const bound = 8 * f32_diff * 32;
     for (const [i, query] of ours.entries()) {
       const scores = colbert.max_sim(query, theirs);

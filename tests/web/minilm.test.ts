@@ -52,7 +52,7 @@ real(`all-MiniLM-L6-v2${reason === undefined ? '' : ` (skipped: ${reason})`}`, (
     await tokenizer.dispose();
   });
 
-  // PyTorch's own float32 runs are within 2.6e-7 of each other and of the exact answer (summary.json): what is within 1.7e-6
+  // PyTorch's own float32 runs are within 2.6e-7 of each other and of the exact answer (summary.json). What is within 1.7e-6
   // of the exact answer is within 2e-6 of every one of them.
   it('gives the vectors of the reference for 389 texts, each component within 1.7e-6', async () => {
     const embed = await pipeline('feature-extraction', place);

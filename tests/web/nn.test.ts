@@ -39,8 +39,8 @@ const resolve = (path: string) => path.split('.').reduce((at: any, name) => at[n
 function expectClose(name: string, got: TensorBase, { value, diff, max }: any): void {
   const want = decode(value) as Tensor;
   expect([name, got.dims]).toEqual([name, want.dims]);
-  // Ours and torch's float32 both round some 10 to 30 sums in a row; ours may be off by 8 times what torch is off here, and by a few
-  // units in the last place of the largest number where torch happens to be exact.
+  // Ours and torch's float32 both round some 10 to 30 sums in a row. Ours may be off by 8 times what torch is off here. Where torch happens
+  // to be exact, ours may be off by a few units in the last place of the largest number.
   const bound = 8 * Math.max(diff, max * 2 ** -22, 2 ** -24);
   got.data.forEach((x: any, i: number) => {
     const difference = Math.abs(Number(x) - Number(want.data[i]));

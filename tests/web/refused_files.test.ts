@@ -109,7 +109,7 @@ describe('a refused file', () => {
     expect(await vectors({ local_files_only: true })).toEqual(expected);
   });
 
-  it('heals where only the size of its entry is wrong', async () => {
+  it('is repaired where only the size of its entry is wrong', async () => {
     expect(await vectors()).toEqual(expected);
     for (const file of ['model.safetensors', 'tokenizer.json', 'config.json']) {
       for (const size of [sizeOf(file) - 10, sizeOf(file) + 10, -1, 'many', sizeOf(file) + kPiece]) {

@@ -116,7 +116,7 @@ describe('damage', () => {
         ),
       ).toBe('refused');
     }
-    // The segments of an earlier time; the head of now says that there was one more.
+    // The segments of an earlier time; the present head says that there was one more.
     expect(await judged([...before, ...heads], all, 'old segments')).toBe('refused');
     expect(await judged(segments, all, 'without a head')).toBe('refused');
     expect(await judged(heads, all, 'the head alone')).toBe('refused');

@@ -25,7 +25,7 @@ describe('response_format', () => {
   });
   afterAll(() => generate.dispose());
 
-  it('streams values as far as they are written', async () => {
+  it('streams the parts of a value that are written', async () => {
     const options = { max_new_tokens: 200, do_sample: true, seed: 3, response_format };
     const [{ parsed }] = await generate('a', { ...options, return_full_text: false });
     const values: any[] = [];

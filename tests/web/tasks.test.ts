@@ -13,8 +13,8 @@ interface Case {
 }
 
 /**
- * Equal but for scores. A golden's scores are of a float64 run, f32_diff is how far torch's own float32 run is from them; ours may be
- * as far, 4 is the room that the native tests give too, and 2^-22 two units in the last place of a score near 1.
+ * Equal but for scores. A golden's scores are of a float64 run, and f32_diff is how far torch's own float32 run is from them. Ours may
+ * be as far; 4 is the room that the native tests give too, and 2^-22 two units in the last place of a score near 1.
  */
 function expectAnswer(got: any, expected: any, bound: number, path: string): void {
   if (typeof expected === 'number' && !Number.isInteger(expected)) {

@@ -258,7 +258,7 @@ describe('pytorch_model.bin of a server', () => {
     expect(await vectors(id)).toEqual(expected);
   });
 
-  it('is cached, heals, and loads without a network', async () => {
+  it('is cached, is repaired, and loads without a network', async () => {
     env.useCache = true;
     const options = { cache_dir: folder };
     expect(await vectors(id, options)).toEqual(expected);

@@ -78,9 +78,9 @@ float activation_step(const float* x, std::int64_t begin, std::int64_t end) {
   return (high - low) / kActivationSteps;
 }
 
-// Each weight and each activation is off by at most half a step of its group (an activation of q8 at the end of the range by a
-// whole step, if rounding the zero point pushed it out). So an output is off by at most the sum of those, plus the rounding of the
-// f32 sum over groups.
+// Each weight and each activation is off by at most half a step of its group. An activation of q8 at the end of the range may be
+// off by a whole step, if rounding the zero point pushed it out. So an output is off by at most the sum of those, plus the rounding
+// of the f32 sum over groups.
 template <class T>
 void expect_close_to_f32(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_t k) {
   const Product<T> product{m, n, k};

@@ -21,7 +21,7 @@ float number(JsonRef options, const char* key, float fallback) {
 }
 
 // Parameters after each step. Each step's few operations in f32 are rounded as torch's or by one place more, and are divided by
-// nothing smaller than the moments, so 12 steps stay within 12 * 4 * 2^-24 of the parameters' size.
+// nothing smaller than the moments. So 12 steps stay within 12 * 4 * 2^-24 of the parameters' size.
 TEST(Optim, TakesTorchsSteps) {
   const Json json = test::read_json("optim/cases.json");
   const JsonRef runs = json.root()["runs"];

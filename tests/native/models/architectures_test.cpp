@@ -178,10 +178,10 @@ TEST(Architectures, HaveTheSameBitsInEveryBuild) {
   EXPECT_EQ(hash, 0xd0d5c2fff7d4b596u);
 }
 
-// A product's operands are rounded to steps of 1/127 of their group's largest (q8), 1/8191 and 1/16383 (q16): 2^-7 / sqrt(12) =
-// 0.0023 and 0.00004 of the largest, some 0.007 and 0.0001 of a typical value. Each layer adds four such products one behind the
-// other to values that it hands on, and these models' sharp attentions multiply a change by as much again: 0.007 * sqrt(12) * 4 =
-// 0.1.
+// A product's operands are rounded to steps of 1/127 of their group's largest (q8), 1/8191 and 1/16383 (q16). That is 2^-7 /
+// sqrt(12) = 0.0023 and 0.00004 of the largest, some 0.007 and 0.0001 of a typical value. Each layer adds four such products one
+// behind the other to values that it hands on, and these models' sharp attentions multiply a change by as much again: 0.007 *
+// sqrt(12) * 4 = 0.1.
 TEST(Architectures, QuantisedWeightsStayNearF32) {
   ThreadTeam team;
   for (const std::string& name : cases()) {

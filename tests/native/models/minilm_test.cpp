@@ -16,8 +16,8 @@ using test::read_file;
 using test::read_floats;
 using test::real_model;
 
-// PyTorch's own f32 runs differ from the exact answer, and from each other, by up to 2.6e-7 (summary.json of the goldens):
-// within 1.7e-6 of the exact answer is within 2e-6 of each of them.
+// PyTorch's own f32 runs differ from the exact answer, and from each other, by up to 2.6e-7 (summary.json of the goldens).
+// So within 1.7e-6 of the exact answer is within 2e-6 of each of them.
 constexpr float kBound = 1.7e-6f;
 
 TEST(MiniLm, NormalisedMeansMatchTheReference) {

@@ -189,7 +189,7 @@ TEST(TransformerBackward, HasTheSameBitsInMemoryOfGradients) {
   });
 }
 
-// The gradients of words in rows of their own are those of the table.
+// Gradients of words are the table's, if the words have rows of their own.
 TEST(TransformerBackward, AddsToRowsOfWords) {
   for_each_case([](const GradientCase& one) {
     const Transformer model = one.load();

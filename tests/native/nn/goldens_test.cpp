@@ -71,8 +71,8 @@ Given read_arguments(JsonRef args, const Names& positions, bool true_is_seen, co
   return out;
 }
 
-// Ours and torch's f32 both round some 10 to 30 sums in a row: 8 times what torch is off here, or a few units in the last place of
-// the largest number where torch happens to be exact.
+// Ours and torch's f32 both round some 10 to 30 sums in a row. Allowed are 8 times what torch is off here, or a few units in the
+// last place of the largest number where torch happens to be exact.
 void expect_near(const Tensor& got, JsonRef about, const std::string& what) {
   const Tensor want = to_tensor(about["value"]);
   ASSERT_EQ(got.dims, want.dims) << what;

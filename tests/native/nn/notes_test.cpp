@@ -20,7 +20,7 @@ void expect_near(const Result<Tensor>& got, const Shape& dims, const std::vector
 }
 
 // The notes print four digits of inputs and results. A result is off by half a digit, a sum of products also by that of each factor
-// times the other factor: at most half a digit times (1 + the sums of absolute values of both sides).
+// times the other factor. That is at most half a digit times (1 + the sums of absolute values of both sides).
 constexpr float kHalfDigit = 0.5001e-4f;
 float products(float sum_a, float sum_b) { return kHalfDigit * (1 + sum_a + sum_b); }
 

@@ -45,8 +45,8 @@ double weighted(const std::string& name, const Inputs& inputs, const std::string
   return sum;
 }
 
-// With h = 2^-6 and five points, a smooth function's error is some h^4 = 6e-8, and the roundings of float32 are some 2^-24 / h =
-// 4e-6 of each term of the sum, whatever the gradient: what is allowed is several times what can happen, and far below any wrong
+// With h = 2^-6 and five points, a smooth function's error is some h^4 = 6e-8. The roundings of float32 are some 2^-24 / h = 4e-6
+// of each term of the sum, whatever the gradient. What is allowed is several times what can happen, and far below any wrong
 // term.
 void expect_gradients(const std::string& name, Inputs inputs, const std::string& options,
                       const std::vector<std::string>& constant = {}) {

@@ -206,8 +206,9 @@ inline Score exact_score(const Problem& p, std::int64_t sequence, std::int64_t h
 }
 
 // One row of softmax and the resulting context. A sum of n products in any order is off by at most n 2^-24 times its
-// magnitude, a product by its factors' and one more. So a score is off by (3 head_dim + 8) roundings; its exponential by that, the
-// rounding of score - max, and 4 of exp itself; the sum and the division by n + 2; the head mask and the sum of values by n + 1.
+// magnitude, a product by its factors' and one more. So a score is off by (3 head_dim + 8) roundings. Its exponential is off by
+// that, the rounding of score - max, and 4 of exp itself. The sum and the division add n + 2, the head mask and the sum of values n
+// + 1.
 inline void expect_row(const Problem& p, std::int64_t sequence, std::int64_t head, std::int64_t query, Expected& out) {
   constexpr double kRounding = 1.01 * 0x1p-24;
   const std::int64_t n = p.key_lengths[sequence], row = (head * p.lengths[sequence] + query) * n;

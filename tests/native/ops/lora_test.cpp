@@ -69,7 +69,7 @@ struct LoraProblem {
     linear({exact_kernels(), team, with}, layer, x.data(), tokens, activation, scratch, y.data());
     return y;
   }
-  // The low-rank term of token t and output j in double, and how far rounding may take it: each of the in + rank products is
+  // The low-rank term of token t and output j in double, and how far rounding may take it. Each of the in + rank products is
   // rounded twice, and the sum once more.
   std::pair<double, double> term(std::int64_t t, std::int64_t j) const {
     double exact = 0, size = 0;

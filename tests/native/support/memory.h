@@ -14,7 +14,7 @@ namespace wattn::test {
 inline int arenas_left = -1;  // that will be had; below 0: all
 }  // namespace wattn::test
 
-// In place of the weak one of libc or of the sanitizers.
+// In place of libc's weak one, or the sanitizers'.
 extern "C" void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
   if (wattn::test::arenas_left == 0) return nullptr;
   if (wattn::test::arenas_left > 0) --wattn::test::arenas_left;

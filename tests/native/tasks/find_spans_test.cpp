@@ -49,7 +49,7 @@ std::int32_t utf16_offset(const std::u16string& text, std::int64_t code_points) 
   return static_cast<std::int32_t>(at);
 }
 
-// Every entity of the package is a span with its score, and nothing else that it would have preferred: of the spans that its
+// Every entity of the package is a span with its score, and nothing else that it would have preferred. Of the spans that its
 // entities do not touch, none is above the threshold.
 TEST(FindSpans, HaveTheScoresOfThePackage) {
   const Json all = read_json(kFolder + "cases.json");

@@ -108,7 +108,7 @@ TEST(Prefixes, ContinueWithTheBitsOfAWholePassInEveryDecoder) {
   }
 }
 
-// Around the ends of blocks and of panels of 8, and with a longer one kept.
+// Around the ends of blocks and panels, which have 8, and with a longer one kept.
 TEST(Prefixes, MayEndAnywhere) {
   const auto model = load("long/decoders/llama", {.prefix_bytes = kMuch});
   ASSERT_TRUE(model);
