@@ -1,5 +1,5 @@
 // Writing by a decoder: a Llama of 125 M random weights, each number format in turns in one process. Tokens a second of processor time after
-// a prompt of CONTEXT tokens (16), by the median of ROUNDS (7) rounds of 24 tokens, and speed relative to f32 within a round.
+// a prompt of CONTEXT tokens (16), by the median of ROUNDS (7) rounds of 24 tokens. Speed is relative to f32 within a round.
 // BEFORE names another build's dist, whose models take turns with these; then the speed relative to it is given, too.
 //   node bench/web/decode.mjs [DTYPES] [exact|fast] [THREADS]
 import { join } from 'node:path';

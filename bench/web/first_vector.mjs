@@ -1,6 +1,6 @@
-// The first vector, against transformers.js 4.3.1: from the start of a Node process, and from the navigation of a page of Chromium, with an empty
-// HTTP cache and with a full one. The same checkpoint, as transformers.js's int8 ONNX and as wattn reads it; and the model in the package. In turns.
-// Needs what against_transformers_js.mjs needs, without the text. ROUNDS: 9 by default.
+// The first vector, against transformers.js 4.3.1: from the start of a Node process, and from the navigation of a page of Chromium. The page has an
+// empty HTTP cache, then a full one. The same checkpoint, as transformers.js's int8 ONNX and as wattn reads it; and the model in the package. In
+// turns. Needs what against_transformers_js.mjs needs, without the text. ROUNDS: 9 by default.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// Text generation, one thread: tokens a second of reading a prompt and of writing, of a Llama of random weights, a third of SmolLM-135M
-// in depth; with WATTN_BENCH_PYTHON (a Python with torch and transformers) beside PyTorch on the same file, in turns.
+// Text generation, one thread: tokens a second of reading a prompt and of writing, by a Llama with random weights, a third of SmolLM-135M
+// in depth. With WATTN_BENCH_PYTHON (a Python with torch and transformers) beside PyTorch on the same file, in turns.
 import { spawnSync } from 'node:child_process';
 import { pipeline } from '../../dist/node.js';
 import { llama } from './lib/llama.mjs';

@@ -1,5 +1,5 @@
-// What a phone would feel, in Chromium with a slowed processor (4 times) and network (9 Mbit/s, 85 ms a request): bytes and time to the first vector
-// on a first and a second visit, then one text at a time. A stand-in: no phone was at hand. Needs dist/ and, for all-MiniLM-L6-v2, its
+// What a phone would feel, in Chromium with a slowed processor (4 times) and network (9 Mbit/s, 85 ms a request). Measured are bytes and time to the
+// first vector on a first and a second visit, then one text at a time. A stand-in: no phone was at hand. Needs dist/ and, for all-MiniLM-L6-v2, its
 // checkpoint (npm run test:models). ROUNDS: 3 by default. CHROME: the browser.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
 // Index in a page: 10,000 documents (DOCUMENTS; lines of a book) are added in Chromium with the model of the package in a worker, while searches go
-// on, and then a document of 10 MB comes, is searched and goes. Prints how long adding takes, how long searches take meanwhile, and how long the
-// page's own thread computes in its longest task (on a busy machine tasks also wait for a core). CHROME: the browser.
+// on. Then a document of 10 MB comes, is searched and goes. Prints how long adding takes, how long searches take meanwhile, and how long the
+// page's own thread computes in its longest task. (On a busy machine tasks also wait for a core.) CHROME: the browser.
 import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';

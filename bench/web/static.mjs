@@ -1,6 +1,6 @@
 // Static embeddings: short texts a second in one call on one thread (wasm, Node), by the clock and by CPU time, which counts where others use the
-// machine; and model2vec's in Python, where it is installed, and in Rust, where cargo is. The model has the tokenizer of all-MiniLM-L6-v2 and 256 random numbers for each token;
-// texts are eight words of a corpus in ../shared/data. PYTHON=... names the interpreter (default python3).
+// machine. Also model2vec's in Python, where it is installed, and in Rust, where cargo is. The model has the tokenizer of all-MiniLM-L6-v2 and 256
+// random numbers for each token; texts are eight words of a corpus in ../shared/data. PYTHON=... names the interpreter (default python3).
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

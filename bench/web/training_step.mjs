@@ -1,6 +1,7 @@
-// One step of training against jax-js and tfjs, on models that all three can express: a two-layer network of MiniLM's width, and a transformer block
-// with one head and no norms. Each: forward, mean squared error, the gradients of all matrices, and SGD; f32, one thread, in one process, interleaved.
-// Medians of processor time, ratios, and the last losses, which must agree. Rivals are installed into build/rivals. See bench/README.md.
+// One step of training against jax-js and tfjs, on models that all three can express. These are a two-layer network of MiniLM's width, and a
+// transformer block with one head and no norms. Each: forward, mean squared error, the gradients of all matrices, and SGD; f32, one thread, in one
+// process, interleaved. Medians of processor time, ratios, and the last losses, which must agree. Rivals are installed into build/rivals. See
+// bench/README.md.
 //   node bench/web/training_step.mjs [ROUNDS]
 import { createRequire } from 'node:module';
 import { join, sep } from 'node:path';
