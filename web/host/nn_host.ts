@@ -1,4 +1,4 @@
-// Instances of the WebAssembly of nn. This file is always imported when it is first needed, never by name at once: so a page that embeds
+// Instances of the WebAssembly of nn. This file is always imported when it is first needed, never by name at once. So a page that embeds
 // loads nothing of it, though a part of the package that the page may load later (the classifier) shares it with nn.
 import createModule from '../../build/wasm-simd/wattn-nn.mjs';
 import { embedded } from './embedded.js';

@@ -31,7 +31,7 @@ export interface SeamRow {
   mult_adds: number;
   /** Multiply-accumulates of all products inside, children's and attention's too. */
   macs: number;
-  /** Without children. */
+  /** Whether it has no children. */
   is_leaf: boolean;
   module: number; // the same in each row of a module
   tensor?: SeamTensor;

@@ -100,8 +100,8 @@ export function handleOf(make: () => Worker): WorkerHandle {
     address === undefined
       ? new StateError('worker: failed: its script could not be loaded')
       : new UnsupportedError(
-          `worker: its script is on another origin, and could not be loaded from there: the host of ${address} must allow it (CORS), and the page's ` +
-            "Content-Security-Policy must have blob: and the host in worker-src; or load the model without the option 'worker'",
+          `worker: its script is on another origin, and could not be loaded from there. The host of ${address} must allow it (CORS), and the page's ` +
+            "Content-Security-Policy must have blob: and the host in worker-src. Or load the model without the option 'worker'",
         );
   return {
     post: (message, transfer = []) => worker.postMessage(message, transfer as ArrayBuffer[]),
