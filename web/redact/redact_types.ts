@@ -99,8 +99,8 @@ export interface Redaction {
 /** Redacts a text that arrives in pieces, such as a chat as it is written, or the lines of a log. */
 export interface RedactionStream {
   /**
-   * The next piece, cut anywhere. Gives what may be passed on: all but the end that may still become a finding, which is the word that is being written and what
-   * belongs to it; with `patterns` of your own, the line that has not ended.
+   * The next piece, cut anywhere. Gives what may be passed on: all but the end that may still become a finding. That is the word that is being
+   * written and what belongs to it; with `patterns` of your own, the line that has not ended.
    */
   push(text: string): string;
   /** The rest. Nothing may be pushed after it. */

@@ -8,8 +8,9 @@ import type { EntityFinder, RedactOptions, Redaction, RedactSession } from './re
  * texts get equal placeholders: in one call, in all texts of an array, and in later calls that are given `map`. What a model finds is
  * replaced as a whole, extended to whole words; findings that overlap are replaced as one.
  *
- * Without a model, rules find what has a form of its own: email addresses, phone numbers, IBANs, cards, national numbers with check digits, IP and MAC
- * addresses, secrets in URLs, keys and passwords, crypto addresses, dates of birth, and postal addresses. Names need a model.
+ * Without a model, rules find what has a form of its own. These are email and postal addresses, phone numbers, IBANs, cards, national numbers with
+ * check digits, IP and MAC addresses, and crypto addresses. Then there are dates of birth, keys and passwords, and secrets in URLs. Names need a
+ * model.
  *
  * `restore(text, map)` is the input again, whatever it contains: a placeholder of `map` that is in the input gets one of its own.
  *

@@ -105,7 +105,7 @@ function judge(found: string, before: string, isTold: () => boolean, countries: 
   return allPlans().some((one) => one.trunk === '0' && national(digits, one)) ? { score: 0.5, reason: 'phone number: 0 and a numbering plan' } : undefined; // prettier-ignore
 }
 
-/** Parts of a row of groups of digits: the whole, then without its last groups, then the rest. */
+/** Parts of a row of digit groups: the whole, then without its last groups, then the rest. */
 const kMostGroups = 8;
 
 function* within(found: string, start: number, text: string, countries: readonly string[]): Generator<RuleFinding> {
