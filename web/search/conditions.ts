@@ -97,8 +97,8 @@ async function rowsFor(
 }
 
 /**
- * Which rows pass all conditions. A document without a phrase does not pass, and of one that has it, the parts in which it begins do; those of
- * a document that has several phrases in different parts all pass. isStrict: a phrase that nothing has lets nothing through; else it is no condition.
+ * Which rows pass all conditions. A document without a phrase does not pass. Of one that has it, the parts in which it begins do. If a document
+ * has several phrases in different parts, all these parts pass. isStrict: a phrase that nothing has lets nothing through; else it is no condition.
  * The words of the index must be read.
  */
 export async function narrowed(

@@ -33,8 +33,8 @@ const kTypoWeights = [1, 0.8, 0.5];
 const kLetters = /^[\p{L}\p{M}]+$/u;
 
 /**
- * What a word that means little counts. Chosen of 0, 0.05, 0.1, 0.2, 0.35 and 1 on SNLI's and STS-B's dev sets, CISI, MED and XQuAD with English stems; on SNLI's and
- * STS-B's test sets, first hits by words alone are right in 0.583 and 0.873 of cases, instead of 0.576 and 0.831 with 0.
+ * What a word that means little counts. Chosen of 0, 0.05, 0.1, 0.2, 0.35 and 1 on SNLI's and STS-B's dev sets, CISI, MED and XQuAD with English
+ * stems. On SNLI's and STS-B's test sets, first hits by words alone are right in 0.583 and 0.873 of cases, instead of 0.576 and 0.831 with 0.
  */
 const kLittle = 0.2;
 
@@ -58,8 +58,8 @@ const kLongest = 160;
 const rows = [new Uint8Array(kLongest), new Uint8Array(kLongest), new Uint8Array(kLongest)] as [Uint8Array, Uint8Array, Uint8Array];
 
 /**
- * Edits that make `from` into `to` (one character more, less, another, or two neighbours exchanged; Damerau 1964, each place once), or into a beginning of `to`;
- * `most + 1` if there are more than `most`.
+ * Edits that make `from` into `to` (one character more, less, another, or two neighbours exchanged; Damerau 1964, each place once), or into a
+ * beginning of `to`. `most + 1` if there are more than `most`.
  */
 export function edits(from: string, to: string, most: number, isPrefix: boolean): number {
   const [n, m] = [from.length, isPrefix ? Math.min(to.length, from.length + most) : to.length];

@@ -1,5 +1,5 @@
-// An index in a store of values that has no way to make one only if there is none, and that shows a write elsewhere only after a while (Cloudflare's
-// KV). All files are one value: a reader sees them as they were at one moment. One program writes at a time.
+// An index in a store of values such as Cloudflare's KV. It has no way to make a value only if there is none, and shows a write elsewhere only after
+// a while. All files are one value: a reader sees them as they were at one moment. One program writes at a time.
 import { ModelFormatError, StateError } from '../core/errors.js';
 import { concat } from '../core/texts.js';
 import { every, reason, type SegmentStore } from './stores.js';

@@ -17,8 +17,8 @@ export interface Index extends SearchIndex {}
 export const Index = {
   /**
    * Opens an index, or begins one with the first write. name: 1 to 200 characters that say which, and no path. An `InputError` if its vectors are of
-   * another model than `embed` (see `other_model`) or nothing can be stored here, a `ModelFormatError` if anything that was stored is damaged or missing,
-   * an `UnsupportedError` if a later version of wattn wrote it. A write that was cut off is as if it had not begun.
+   * another model than `embed` (see `other_model`) or nothing can be stored here. A `ModelFormatError` if anything that was stored is damaged or
+   * missing, an `UnsupportedError` if a later version of wattn wrote it. A write that was cut off is as if it had not begun.
    */
   async open(name: string, options: IndexOptions = {}): Promise<Index> {
     return (await import('./search_index.js')).Index.open(name, options);

@@ -29,8 +29,8 @@ const kRankConstant = 60; // Cormack et al. 2009
 export const kMeaningWeight = 2;
 
 /**
- * From which score on a hit is close. Questions on one half of XQuAD's articles and on the other, of which the index holds one: 92 % (model in the package) and 96 %
- * (all-MiniLM-L6-v2) are told apart by the score of the first hit, and 93 % by words alone.
+ * From which score on a hit is close. The index holds one half of XQuAD's articles, and questions are on either half. 92 % (model in the package) and
+ * 96 % (all-MiniLM-L6-v2) are told apart by the score of the first hit, and 93 % by words alone.
  */
 const kClose = { both: 0.38, words: 0.49, meaning: 0.4 };
 

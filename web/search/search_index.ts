@@ -211,8 +211,8 @@ export class Index {
   }
 
   /**
-   * What a text in a search box may become, the likeliest first: its last word completed, by the number of documents that have the word and the text's other words, and titles that have all its
-   * words. If a space follows the last word, titles alone.
+   * What a text in a search box may become, the likeliest first. Its last word is completed, by the number of documents that have the word and the
+   * text's other words. Then come titles that have all its words. If a space follows the last word, titles alone.
    *
    *     const [first] = await index.suggest('fresh ro'); // { text: 'fresh rolls', kind: 'word', documents: 2 }
    */

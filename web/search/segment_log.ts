@@ -2,7 +2,7 @@
 //
 // A segment is named INDEX-FROM-TO-VERSION: the numbers of the writes that it holds. One that holds others' writes takes their place. Who adds a
 // write claims its number by making a file that must not be there, so two writers never have the same one, whatever became of their lock. A number
-// is free again once its write is part of a larger segment; so the writer looks once more, and if another segment holds that number, writes
+// is free again once its write is part of a larger segment. So the writer looks once more, and if another segment holds that number, writes
 // again with the next one. To write twice is harmless: it says what documents are, not what changes.
 //
 // Reading several segments that overlap is harmless for the same reason.
@@ -99,7 +99,7 @@ const kMostBytes = 32 << 20;
 
 /**
  * Which segments should become one: [begin, end), or none. The newest ones do when they are many, with those before them that are no larger than
- * they together, so that each byte is written again a few times at most. Others do when most of their documents are gone.
+ * they together. So each byte is written again a few times at most. Others do when most of their documents are gone.
  */
 function toMerge(kept: readonly Kept[], living: (segment: Kept) => number): [number, number] | undefined {
   let sum = 0;

@@ -8,8 +8,8 @@
 //     head     JSON of SegmentHead, with a SHA-256 for each block of the rest
 //     body     a line of JSON for each document, then one for each deleted id, then the rows of all documents in order as VectorRows stores them
 //
-// Version 1, which is still read, has one SHA-256, of all that follows its first 56 bytes: 'wattnidx', the version, the bytes of its JSON and of its
-// vectors, 0, the SHA-256, one JSON of { model, documents, deleted }, vectors.
+// Version 1, which is still read, has one SHA-256, of all that follows its first 56 bytes. It is 'wattnidx', the version, the bytes of its JSON and
+// of its vectors, 0, the SHA-256, one JSON of { model, documents, deleted }, vectors.
 import { ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { isShallow } from '../core/json.js';
 import { Breather } from '../core/signal.js';

@@ -95,7 +95,7 @@ export interface KeyValueLike {
 export interface DurableStorageLike {
   /** Keys that begin with a prefix, with their values. */
   list(options: any): Promise<Map<string, any>>;
-  /** A value. */
+  /** The value of a key. */
   get(key: any): Promise<any>;
   /** Stores a value. */
   put(key: any, value: any): Promise<void>;
@@ -125,8 +125,8 @@ export interface IndexOptions {
   /** Keeps the first numbers of each vector (Matryoshka embeddings). Default: all. */
   truncate_dim?: number | undefined;
   /**
-   * How texts are divided: `max_tokens` with the prompt and title (default 256, at most the model's own), `overlap` tokens that neighbours share
-   * (default 0); a function; or `false`: not at all. Default for an `embed` function: `false`.
+   * How texts are divided: `max_tokens` with the prompt and title (default 256, at most the model's own), and `overlap` tokens that neighbours share
+   * (default 0). Or a function, or `false`: not at all. Default for an `embed` function: `false`.
    */
   chunk?: { max_tokens?: number; overlap?: number } | ChunkFunction | false | undefined;
   /** How words are compared; see `Analysis`. It may change from one time to the next. */
@@ -191,7 +191,7 @@ export interface FilterOperators {
   readonly $gt?: number | string;
   /** Is greater or equal. */
   readonly $gte?: number | string;
-  /** Is less. */
+  /** The field is below this bound. */
   readonly $lt?: number | string;
   /** Is less or equal. */
   readonly $lte?: number | string;
@@ -202,8 +202,9 @@ export interface FilterOperators {
 }
 
 /**
- * Which documents a search may return: a function that returns `true` or `false` at once, or fields and what they must be: a value, a list of
- * which one must fit, or operators. Several fields: all must fit; `{}`: all documents do. `$and` and `$or` join filters, `$not` turns one around.
+ * Which documents a search may return: a function that returns `true` or `false` at once, or fields and what they must be. That is a value, a
+ * list of which one must fit, or operators. Several fields: all must fit; `{}`: all documents do. `$and` and `$or` join filters, `$not` turns one
+ * around.
  */
 export type Filter =
   | ((document: IndexDocument) => boolean)
@@ -252,8 +253,8 @@ export interface IndexSearchOptions {
   /** Search as you type: the last word, if nothing follows it, also finds words that begin with it, which count less than the word itself. Default `false`. */
   prefix?: boolean | undefined;
   /**
-   * A word that no document has (or one in a thousand at most) also finds words that are like it, which count less: one edit in a word of 4 to 7 letters, two in a longer one
-   * (a letter more, less, another, or two neighbours exchanged). Default `false`.
+   * A word that no document has (or one in a thousand at most) also finds words that are like it, which count less. They differ by one edit in a word
+   * of 4 to 7 letters, by two in a longer one. An edit is a letter more, less, another, or two neighbours exchanged. Default `false`.
    */
   fuzzy?: boolean | undefined;
   /** Each hit has `sentence`, that of its text which is nearest to the query in meaning. It costs a pass of the model over the hits' sentences. Default `false`. */
@@ -282,7 +283,7 @@ export interface IndexSuggestion {
 
 /** What a search found. */
 export interface IndexHit {
-  /** The document's. */
+  /** The id of the document. */
   id: string;
   /** The order of hits, by default from 0 to 1: with `mode: 'words'` the coverage, with `'meaning'` the cosine. Another `fusion` and `rerank` have scales of their own. */
   score: number;
@@ -303,9 +304,10 @@ export interface IndexHit {
    */
   headings: string[];
   /**
-   * Why it was found. coverage: the share of the query that the document's words hold, rare words counting more: its BM25 score over that of a text of mean length with every word of
-   * the query, at most 1. words: BM25. meaning: cosine. trust: from 0 to 1, how well the model reads the query: less where its tokens are unknown or its words are cut into many
-   * pieces, as in a language that the model does not know. rank: the reranker's score. `null`: not asked. With `group_by: 'chunk'` they are the part's.
+   * Why it was found. coverage: the share of the query that the document's words hold, rare words counting more. It is its BM25 score over that of a
+   * text of mean length with every word of the query, at most 1. words: BM25. meaning: cosine. trust: from 0 to 1, how well the model reads the
+   * query. It is less where its tokens are unknown or its words are cut into many pieces, as in a language that the model does not know. rank: the
+   * reranker's score. `null`: not asked. With `group_by: 'chunk'` they are the part's.
    */
   why: {
     coverage: number | null;
@@ -324,7 +326,7 @@ export interface IndexHit {
 
 /** A part of a document as an index holds it. */
 export interface IndexChunk {
-  /** The document's. */
+  /** The id of the document. */
   id: string;
   /** `document.text.slice(start, end)` */
   text: string;
