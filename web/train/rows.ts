@@ -293,7 +293,7 @@ export function takeForHead(
 
 /**
  * The indices of each batch, for ever: the same for the same seed. isHead: rows in any order. Otherwise batches of labelled rows have the same
- * number of rows, at least two, of each of several labels; and a batch of anchors has no text twice, since one anchor's positive is another's
+ * number of rows, at least two, of each of several labels. A batch of anchors has no text twice, since one anchor's positive is another's
  * negative.
  */
 export function* batches(examples: Examples, size: number, seed: number, isHead: boolean): Generator<number[]> {

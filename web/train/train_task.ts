@@ -45,7 +45,7 @@ export interface Requests {
   update: [undefined, SeamStep];
   /** What was accumulated is dropped. */
   drop: [undefined, object];
-  /** The sum of the losses of tokens of a language model, without learning. */
+  /** The sum of a language model's losses over tokens, without learning. */
   evaluate: [Rows, SeamEvaluation];
   state: [undefined, SeamState];
   set_state: [{ state: Float32Array; step: number }, object];

@@ -215,7 +215,7 @@ export class Trainer {
 
   /**
    * The memory that training takes, before it begins. batch: texts of an update that run at once. tokens: of the longest of them; default: the
-   * model's limit. rows: of the training set, which say whether there will be a new head, and of how many labels, and which words occur: where
+   * model's limit. rows: of the training set, which say whether there will be a new head, and of how many labels, and which words occur. Where
    * words learn (`method: 'full'`), the optimizer has numbers for those alone. Without rows they are those of one update.
    *
    * InputError: `method: 'head'` needs rows, unless the checkpoint has the head.
@@ -250,15 +250,15 @@ export class Trainer {
   }
 
   /**
-   * Trains on rows. `await` it for the report of the last update (undefined: there was none to do), or watch it with `for await`: then each
+   * Trains on rows. `await` it for the report of the last update (undefined: there was none to do), or watch it with `for await`. Then each
    * update waits for the loop, so that its body sees the model as it is after that update. Leaving the loop, or `signal`, ends the training after
-   * the current update, and what was learned is kept. A second call with the same rows goes on where the last one stopped.
+   * the current update, and the weights so far are kept. A second call with the same rows goes on where the last one stopped.
    *
    *     await trainer.fit(rows);
    *     for await (const { step, max_steps, loss } of trainer.fit(rows)) console.log(step, max_steps, loss);
    *
-   * InputError: rows are not all of one kind; one label only; the loss does not fit the rows; the loss or the gradient is NaN or infinite (the
-   * weights are then as before the update).
+   * InputError: rows are not all of one kind; one label only; the loss does not fit the rows; the loss or the gradient is NaN or infinite. The
+   * weights are then as before the update.
    */
   fit(rows: readonly TrainingRow[], options: FitOptions = {}): Progress<TrainingReport, TrainingReport | undefined> {
     const own = readOptions('trainer.fit', options, kFitRules);
@@ -465,7 +465,7 @@ export class Trainer {
   }
 
   /**
-   * The files of what was learned. LoRA: PEFT's `adapter_config.json` and `adapter_model.safetensors`. Other methods: the whole model, as
+   * The files of the trained weights. LoRA: PEFT's `adapter_config.json` and `adapter_model.safetensors`. Other methods: the whole model, as
    * sentence-transformers and transformers read it. With `task: 'text-classification'` also `classifier.json` and `classifier.safetensors`
    * (see `Classifier.load`).
    */
@@ -486,7 +486,7 @@ export class Trainer {
   }
 
   /**
-   * The state of the run: what was learned, the optimizer's moments, the best evaluation with its weights, and hashes of the rows and the
+   * The state of the run: the trained weights, the optimizer's moments, the best evaluation with its weights, and hashes of the rows and the
    * model. A run that goes on from it ends with the same bits. It has a hash of its own: `fit` refuses a damaged one (`ModelFormatError`).
    */
   async state(): Promise<Uint8Array> {

@@ -114,7 +114,7 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
   batch_size?: number;
   /**
    * Divides a batch into so many parts that run one after the other, for memory. A part counts for the texts or, with language models and tags,
-   * the tokens that it has, so the gradient is that of the whole batch; losses that compare texts compare those of a part. Default 1.
+   * the tokens that it has, so the gradient is that of the whole batch. Losses that compare texts compare those of a part. Default 1.
    */
   gradient_accumulation_steps?: number;
   /** AdamW's. Default 2e-3 for LoRA, 1e-4 otherwise; with a head 1e-3 for LoRA, 5e-5 for layers, 1e-2 for `'head'`. */
@@ -144,7 +144,7 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
    * small model; each word that occurs in the rows takes memory in training, and all of a language model's head does. Default `false`.
    */
   freeze_embeddings?: boolean;
-  /** The seed of the order of rows and of LoRA's first values. Default 0. */
+  /** The seed for the order of rows and LoRA's first values. Default 0. */
   seed?: number;
 }
 
@@ -192,14 +192,70 @@ export interface ScoredPair {
   score: number;
 }
 /** For language models. */
-export type LanguageRow = { text: string } | { messages: Chat };
+export type LanguageRow =
+  | {
+      /** A text to continue. */
+      text: string;
+    }
+  | {
+      /** A chat, which the model's template formats. */
+      messages: Chat;
+    };
 /** For encoder-decoders: what is read, and what is to be made of it, by one of these names each. */
 export type TransformedText = (
-  { text: string } | { source: string } | { input: string } | { document: string } | { article: string }
+  | {
+      /** What is read. */
+      text: string;
+    }
+  | {
+      /** Another name for `text`. */
+      source: string;
+    }
+  | {
+      /** Another name for `text`. */
+      input: string;
+    }
+  | {
+      /** Another name for `text`. */
+      document: string;
+    }
+  | {
+      /** Another name for `text`. */
+      article: string;
+    }
 ) &
-  ({ target: string } | { summary: string } | { output: string } | { highlights: string });
+  (
+    | {
+        /** What is to be made of the text. */
+        target: string;
+      }
+    | {
+        /** Another name for `target`. */
+        summary: string;
+      }
+    | {
+        /** Another name for `target`. */
+        output: string;
+      }
+    | {
+        /** Another name for `target`. */
+        highlights: string;
+      }
+  );
 /** With a loss of one's own: texts, and whatever the loss reads. */
-export type OwnRow = ({ text: string } | { sentence1: string; sentence2: string }) & Readonly<Record<string, unknown>>;
+export type OwnRow = (
+  | {
+      /** A text by itself. */
+      text: string;
+    }
+  | {
+      /** The first of two texts. */
+      sentence1: string;
+      /** The second of two texts. */
+      sentence2: string;
+    }
+) &
+  Readonly<Record<string, unknown>>;
 /** All rows of a set are of one kind. */
 export type TrainingRow = OwnRow | LabelledText | LanguageRow | TransformedText | ManyLabels | TaggedWords | AnchorRow | ScoredPair;
 
@@ -216,7 +272,7 @@ export interface FitOptions {
    * what differs.
    */
   resume_from_checkpoint?: Uint8Array;
-  /** Ends the training after the current step; what was learned is kept. */
+  /** Ends the training after the current step; the weights so far are kept. */
   signal?: AbortSignalLike | undefined;
 }
 
