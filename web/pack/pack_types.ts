@@ -2,12 +2,13 @@
 import type { SourceOptions } from '../source/types.js';
 import type { TrainingTexts } from '../tokenizer/types.js';
 
+/** Options of `packModel` and `packTo`. */
 export interface PackOptions extends SourceOptions {
   /**
    * Data type of the matrices: `'q8'` (default; blocks of 32 int8 with a scale, GGUF's q8_0), `'q4'` (q4_0), `'mixed'` (q4_0 where it costs
-   * least, else q8_0), `'native'` (the numbers that wattn's `dtype: 'q8'` multiplies: nothing is quantized when the file is loaded, and its vectors have
-   * the bits of the original loaded with `'q8'`; llama.cpp does not read it), `'f16'` or `'f32'`. A quantized matrix whose rows are not whole blocks of 32 (`'native'`: 64) stays
-   * float32.
+   * least, else q8_0), `'native'`, `'f16'` or `'f32'`. `'native'` has the numbers that wattn's `dtype: 'q8'` multiplies. Nothing is quantized when
+   * such a file is loaded, and its vectors have the bits of the original loaded with `'q8'`; llama.cpp does not read it. A quantized matrix whose
+   * rows are not whole blocks of 32 (`'native'`: 64) stays float32.
    */
   dtype?: 'f32' | 'f16' | 'q8' | 'q4' | 'mixed' | 'native' | undefined;
   /**

@@ -161,7 +161,7 @@ const { abs, fround, max, min, round } = Math;
 const kTriedScales = Array.from({ length: 19 }, (_, i) => 8 / (8 + 0.1 * (i - 9)));
 
 /**
- * The scale of 32 numbers that begin there, of which each becomes a whole number from -8 to 7 times the scale: with the least sum of squared
+ * The scale of 32 numbers that begin there, of which each becomes a whole number from -8 to 7 times the scale. It has the least sum of squared
  * differences among those tried, each fitted to the whole numbers that it gives (least squares, sum(x q) / sum(q q)). As ggml, it puts the number that is
  * largest without its sign at -8.
  */
