@@ -5,7 +5,7 @@ import type { ForwardOptions, Loaded, LogitLens, ModelInputs, ModelOutput, Outpu
 
 /** `patch` also accepts `'final_norm.output'`. */
 export interface CausalForwardOptions extends ForwardOptions {
-  /** Default `true`. */
+  /** Whether the logits are among the results. Default `true`. */
   output_logits?: boolean;
 }
 

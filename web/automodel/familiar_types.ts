@@ -31,7 +31,7 @@ export type TokenClassificationOutput<O = { aggregation_strategy?: 'none' }> = O
 }
   ? EntityGroup[]
   : Entity[];
-/** One answer. */
+/** One answer, with its place in the text. */
 export type QuestionAnsweringOutput = Answer;
 /** The labels of a text that were named in the call. */
 export type ZeroShotClassificationOutput = ZeroShotResult;
@@ -53,7 +53,10 @@ export type ProgressCallback = (progress: ProgressInfo) => void;
 /** The options of `pipeline` and of `AutoModel..from_pretrained`. */
 export type PretrainedModelOptions = ModelOptions;
 /** The options of `AutoTokenizer.from_pretrained`. */
-export type PretrainedTokenizerOptions = SourceOptions & { config?: Record<string, unknown> | null };
+export type PretrainedTokenizerOptions = SourceOptions & {
+  /** Used instead of the model's config.json. */
+  config?: Record<string, unknown> | null;
+};
 /** What `dtype` takes. */
 export type DataType = Extract<NonNullable<ModelOptions['dtype']>, string>;
 /** What `device` takes: `'wasm'`, `'cpu'` and `'auto'` are where wattn runs, and a warning names any other. */

@@ -182,7 +182,7 @@ export class NetworkError extends WattnError {
 export class IncompleteError extends WattnError {
   /** What was written. */
   readonly text: string;
-  /** Its tokens. */
+  /** The ids of the tokens that were written. */
   readonly tokens: number[];
   /** How many tokens its prompt has. */
   readonly prompt_tokens: number;

@@ -18,7 +18,7 @@ export type AtLeastOne<T> = [T, ...T[]];
 
 /** The part of `Blob` that wattn uses. */
 export interface BlobLike {
-  /** Bytes. */
+  /** The number of bytes. */
   readonly size: number;
   /** Its bytes as a `ReadableStream`. */
   stream(): any;
@@ -116,9 +116,9 @@ export interface Env {
   localModelPath: string | undefined;
   /** `false`: as `useCache`, as are `useFSCache` and `useFS`. Default `true`. */
   useBrowserCache: boolean;
-  /** As `useBrowserCache`. */
+  /** The same as `useBrowserCache`: `false` turns the cache off. */
   useFSCache: boolean;
-  /** As `useBrowserCache`. */
+  /** The same as `useBrowserCache`: `false` turns the cache off. */
   useFS: boolean;
   /** An option of transformers.js, without effect: the WebAssembly is a file of the package, which browsers cache as others. */
   useWasmCache: boolean;

@@ -20,7 +20,7 @@ export interface ExplainTextOptions {
 
 /** A token that the model reads. */
 export interface ExplainedToken {
-  /** Its id. */
+  /** The token's id in the vocabulary. */
   id: number;
   /** As the vocabulary has it, such as `'##ing'`. */
   token: string;

@@ -76,6 +76,7 @@ export interface FamiliarOptions {
 /** The options of `pipeline` and of `AutoModel..from_pretrained`. */
 export type ModelOptions = Omit<LoadOptions, 'dtype' | 'device'> & FamiliarOptions;
 
+/** Options of everything that loads a model. */
 export interface LoadOptions extends SourceOptions {
   /** What remains of the devices of `FamiliarOptions`: a GPU, or the sooner of both. @internal */
   device?: 'webgpu' | 'auto';
@@ -310,7 +311,7 @@ export interface ForwardOptions {
 
 /** `[layers + 1, batch, seq, logit_lens]`, for the embeddings and each layer: ids, the most likely first, and their logits. */
 export interface LogitLens {
-  /** Token ids. */
+  /** The ids of the likeliest tokens. */
   ids: Tensor<'int32'>;
   /** The logits of these tokens. */
   logits: Tensor<'float32'>;
@@ -336,7 +337,7 @@ export interface ModelOutput {
   queries?: Tensor<'float32'>[];
   /** As `queries`. With grouped-query attention there are fewer heads. */
   keys?: Tensor<'float32'>[];
-  /** As `keys`. */
+  /** The values that attention adds up, in the layout of `keys`. */
   values?: Tensor<'float32'>[];
   /** With the option `logit_lens`. */
   logit_lens?: LogitLens;

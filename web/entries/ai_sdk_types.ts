@@ -34,7 +34,7 @@ export interface CallOptions {
 export interface Model {
   /** The form of providers in version 7 of the AI SDK. */
   readonly specificationVersion: 'v4';
-  /** `'wattn'`. */
+  /** The provider's name, `'wattn'`. */
   readonly provider: string;
   /** The model's name; `'wattn'` where it has none. */
   readonly modelId: string;
@@ -103,7 +103,7 @@ export interface AiUsage {
 export interface AiFinishReason {
   /** The SDK's name. */
   unified: 'stop' | 'length' | 'tool-calls' | 'error';
-  /** wattn's name. */
+  /** The same in wattn's words. */
   raw: string | undefined;
 }
 
@@ -123,17 +123,55 @@ export interface AiToolCall {
 export type AiMetadata = Record<string, Record<string, any>>;
 
 /** A part of an answer. */
-export type AiContent = { type: 'text' | 'reasoning'; text: string } | AiToolCall;
+export type AiContent =
+  | {
+      /** Whether the model answers, or thinks to itself. */
+      type: 'text' | 'reasoning';
+      /** What the model wrote. */
+      text: string;
+    }
+  | AiToolCall;
 
 /** A part of a streamed answer. */
 export type AiStreamPart =
-  | { type: 'stream-start'; warnings: AiWarning[] }
-  | { type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end' | 'tool-input-end'; id: string }
-  | { type: 'text-delta' | 'reasoning-delta' | 'tool-input-delta'; id: string; delta: string }
-  | { type: 'tool-input-start'; id: string; toolName: string }
+  | {
+      /** Which part this is. */
+      type: 'stream-start';
+      /** Options that have no effect on this model. */
+      warnings: AiWarning[];
+    }
+  | {
+      type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end' | 'tool-input-end';
+      /** The same in all parts that belong together. */
+      id: string;
+    }
+  | {
+      type: 'text-delta' | 'reasoning-delta' | 'tool-input-delta';
+      id: string;
+      /** What is added to the text. */
+      delta: string;
+    }
+  | {
+      type: 'tool-input-start';
+      id: string;
+      /** The tool that is called. */
+      toolName: string;
+    }
   | AiToolCall
-  | { type: 'error'; error: unknown }
-  | { type: 'finish'; usage: AiUsage; finishReason: AiFinishReason; providerMetadata?: AiMetadata };
+  | {
+      type: 'error';
+      /** What went wrong. */
+      error: unknown;
+    }
+  | {
+      type: 'finish';
+      /** How many tokens were read and written. */
+      usage: AiUsage;
+      /** Why the answer ended. */
+      finishReason: AiFinishReason;
+      /** What only this provider says. */
+      providerMetadata?: AiMetadata;
+    };
 
 /** For `generateText` and `streamText`. */
 export interface AiLanguageModel extends Model {
@@ -151,7 +189,7 @@ export interface AiLanguageModel extends Model {
   doStream(options: GenerateCallOptions): Promise<{ stream: ReadableStream<AiStreamPart> }>;
 }
 
-/** For `rerank`. */
+/** A model for the AI SDK's `rerank`. */
 export interface AiRerankingModel extends Model {
   /** The best documents first. Objects are ranked as JSON, with a warning. */
   doRerank(

@@ -79,11 +79,11 @@ export class ChatWattn extends BaseChatModel<ChatWattnCallOptions> {
     super({});
   }
 
-  /** `'ChatWattn'`. */
+  /** The class's name in LangChain, `'ChatWattn'`. */
   static override lc_name(): string {
     return 'ChatWattn';
   }
-  /** `'wattn'`. */
+  /** The kind of model in LangChain, `'wattn'`. */
   override _llmType(): string {
     return 'wattn';
   }

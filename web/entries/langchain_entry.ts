@@ -26,7 +26,7 @@ export interface WattnEmbeddingsFields {
 
 /** A document with the members of LangChain's. */
 export interface WattnDocument {
-  /** The text. */
+  /** The document's text. */
   pageContent: string;
   /** What is known of the text. */
   metadata: Record<string, any>;

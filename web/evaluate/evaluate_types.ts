@@ -27,7 +27,7 @@ export interface LabelledText {
 export interface RetrievalSet {
   /** The documents. A title is read before the text. */
   corpus: readonly { id: string; text: string; title?: string | undefined }[];
-  /** The questions. */
+  /** The questions, each with its id. */
   queries: readonly { id: string; text: string }[];
   /** For the id of each query the ids of the documents that answer it. Queries without any are left out. */
   relevant: Readonly<Record<string, readonly string[]>>;
@@ -80,13 +80,19 @@ type Similarity<Options, Default extends string> = Options extends { similarity:
 
 /** Correlations of the model's similarities with the scores, from -1 to 1. */
 export type StsMeasures<Options = object> = Record<`${'pearson' | 'spearman'}_${Similarity<Options, 'cosine'>}`, number> & {
+  /** How many pairs were judged. */
   pairs: number;
 };
 
 /** Means over the queries, from 0 to 1: `cosine_ndcg@10`, `cosine_recall@5`, .. */
 export type RetrievalMeasures<Options = object> = {
   [Name in keyof RankingMeasures as `${Similarity<Options, 'cosine'>}_${Name}`]: number;
-} & { queries: number; documents: number };
+} & {
+  /** How many queries were judged. */
+  queries: number;
+  /** How many documents were searched. */
+  documents: number;
+};
 
 /** How well texts were labelled. */
 export interface ClassificationMeasures {

@@ -17,4 +17,15 @@ export class GenerationConfig {
 }
 
 /** Values of `env.logLevel`: from `LogLevel.ERROR` on, wattn writes no warning. */
-export const LogLevel = { DEBUG: 10, INFO: 20, WARNING: 30, ERROR: 40, NONE: 50 } as const;
+export const LogLevel = {
+  /** Warnings are written, as by default. */
+  DEBUG: 10,
+  /** Warnings are written, as by default. */
+  INFO: 20,
+  /** Warnings are written: the default. */
+  WARNING: 30,
+  /** No warning is written. */
+  ERROR: 40,
+  /** Nothing is written at all. */
+  NONE: 50,
+} as const;

@@ -145,7 +145,7 @@ export interface TextGenerationOptions
 export interface ModelGenerateOptions extends GenerateOptions, WatchOptions, Omit<ModelInputs, 'input_ids'> {
   /** The prompts, or the sources of an encoder-decoder: `[batch, seq]`. */
   input_ids?: ModelInputs['input_ids'];
-  /** As `input_ids`. */
+  /** Another name for `input_ids`. */
   inputs?: ModelInputs['input_ids'];
   /** Options under their names; those beside it come first. */
   generation_config?: object | null;
@@ -217,7 +217,7 @@ export type ScoreOptions = PrefixOptions;
 
 /** What a model thinks of a continuation of a prompt. */
 export interface ScoredText {
-  /** The continuation. */
+  /** The text of the continuation. */
   text: string;
   /** The natural logarithm of its probability after the prompt: the sum of `logprobs`. */
   score: number;
@@ -227,7 +227,7 @@ export interface ScoredText {
   perplexity: number;
   /** Whether each token is the likeliest one in its place. */
   is_greedy: boolean;
-  /** Its tokens. */
+  /** The ids of its tokens. */
   tokens: number[];
   /** The natural logarithm of the probability of each. */
   logprobs: number[];
@@ -237,7 +237,7 @@ export interface ScoredText {
 export interface TokenProbability {
   /** Its text, as it is alone. */
   token: string;
-  /** Its id. */
+  /** The token's id in the vocabulary. */
   id: number;
   /** The natural logarithm of its probability. */
   logprob: number;
@@ -344,6 +344,7 @@ export interface TextGenerationPipeline extends LoadedPipeline {
   readonly task: 'text-generation';
 }
 
+/** Options of `text2text-generation` and `summarization`. */
 export interface Text2TextOptions extends GenerateOptions, WatchOptions {
   /** A text that is too long: `'truncate'` (default; see `truncated` in the result) or `'error'` (an `InputError`). */
   on_overflow?: 'truncate' | 'error';
@@ -357,6 +358,7 @@ export interface Text2TextOptions extends GenerateOptions, WatchOptions {
   adapter?: string | false;
 }
 
+/** Options of `translation`. */
 export interface TranslationOptions extends Text2TextOptions {
   /**
    * The language of the texts, for multilingual models: in NLLB and mBART a language token such as `'eng_Latn'` or `'en_XX'`, and required;
@@ -374,6 +376,7 @@ export type Text2Text<Key extends string> = { [name in Key]: string } & {
   parsed?: unknown;
   /** The new tokens, including the one that ended the text. */
   tokens: number[];
+  /** Why generation ended: one of `eos_token_id`, one of `stop_strings`, the length, or `max_time`. */
   finish_reason: 'eos' | 'stop' | 'length' | 'time';
   /** Present if the source was truncated. */
   truncated?: true;
@@ -387,6 +390,7 @@ interface Text2TextPipelineOf<Name extends string, Key extends string, Options> 
   (texts: string | readonly string[], options?: Options): Promise<Text2Text<Key>[]>;
   /** Streams the new text for one text, in whole characters. Leaving the loop ends the generation. */
   stream(text: string, options?: Omit<Options, 'callback'>): AsyncGenerator<string, void>;
+  /** The task's name. */
   readonly task: Name;
 }
 

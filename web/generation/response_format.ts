@@ -44,7 +44,7 @@ export interface ChoiceFormat extends FormatOptions {
 }
 /** Any text: no constraint. */
 export interface TextFormat {
-  /** Any text. */
+  /** Says that any text may be written. */
   type: 'text';
 }
 /** What every format with a constraint may have. */

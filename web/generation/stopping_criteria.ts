@@ -113,7 +113,7 @@ export class InterruptableStoppingCriteria extends StoppingCriteria {
 export class StoppingCriteriaList extends StoppingCriteria {
   /** Those in the list. */
   criteria: StoppingFunction[] = [];
-  /** Adds one. */
+  /** Adds a criterion to the end of the list. */
   push(item: StoppingFunction): void {
     this.criteria.push(item);
   }

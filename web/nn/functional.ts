@@ -116,7 +116,7 @@ export interface CrossEntropyOptions {
   ignore_index?: number;
   /** The share of a target that is spread over all classes, from 0 to 1 (arXiv 1512.00567). Default 0. */
   label_smoothing?: number;
-  /** Default `'mean'`. */
+  /** How the losses of all elements become one: their mean, their sum, or `'none'`. Default `'mean'`. */
   reduction?: Reduction;
 }
 /**
@@ -133,7 +133,7 @@ export interface BinaryCrossEntropyOptions {
   weight?: MaybeTensor;
   /** How much targets of 1 count more than those of 0. Default 1. */
   pos_weight?: MaybeTensor;
-  /** Default `'mean'`. */
+  /** How the losses of all elements become one: their mean, their sum, or `'none'`. Default `'mean'`. */
   reduction?: Reduction;
 }
 /**
@@ -192,7 +192,7 @@ export interface TripletOptions {
   eps?: number;
   /** `true`: the distance from positive to negative counts if it is the smaller one. Default `false`. */
   swap?: boolean;
-  /** Default `'mean'`. */
+  /** How the losses of all elements become one: their mean, their sum, or `'none'`. Default `'mean'`. */
   reduction?: Reduction;
 }
 /**
@@ -312,7 +312,7 @@ export function cosine_similarity(x1: TensorBase, x2: TensorBase, options: { dim
 
 /** Options of `avg_pool2d` and `max_pool2d`. */
 export interface PoolOptions {
-  /** Default: `kernel_size`. */
+  /** How far the window moves each time. Default: `kernel_size`. */
   stride?: Sizes;
   /** Rows and columns to add on each side. Default 0. */
   padding?: Sizes;

@@ -11,6 +11,7 @@ import type { DecodingOptions } from '../core/types.js';
 
 type F32 = NnTensor;
 
+/** Options of a language model: its sizes, its positions and those of its layers. */
 export interface LanguageModelOptions extends Drawn, TransformerLayerOptions {
   /** The number of tokens that it knows. */
   vocab_size: number;
@@ -18,7 +19,7 @@ export interface LanguageModelOptions extends Drawn, TransformerLayerOptions {
   num_layers?: number;
   /** Longest sequence; default 512. */
   max_len?: number;
-  /** Default learned. */
+  /** How positions are told apart. Default `'learned'`. */
   positions?: PositionKind;
   /** A norm after the last layer. Default: the value of norm_first. */
   final_norm?: boolean;
@@ -28,8 +29,9 @@ export interface LanguageModelOptions extends Drawn, TransformerLayerOptions {
   scale_embedding?: boolean;
 }
 
+/** Options of `generate`, for language models of `nn`. */
 export interface GenerateOptions extends DecodingOptions {
-  /** Default 20. */
+  /** How many tokens are written at most. Default 20. */
   max_new_tokens?: number;
   /** Beam search: stops as soon as num_beams sequences have ended. */
   early_stopping?: boolean;

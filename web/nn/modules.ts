@@ -308,6 +308,7 @@ export class Sequential extends Unary {
       Object.defineProperty(this, name, { value: Module.prototype[name] });
     }
   }
+  /** @internal Whether any part is a module of yours, so that JavaScript runs the parts. */
   override get is_composed(): boolean {
     return this.parts.some(isOwn);
   }
@@ -327,10 +328,12 @@ export class Sequential extends Unary {
     for (const [, part] of this.named_children()) part.train(mode);
     return this;
   }
+  /** @internal */
   override pause(): void {
     super.pause();
     for (const [, part] of this.named_children()) part.pause();
   }
+  /** @internal */
   override resume(): void {
     super.resume();
     for (const [, part] of this.named_children()) part.resume();
@@ -360,6 +363,7 @@ export class FeedForward extends Unary {
   }
 }
 
+/** Options of self-attention without torch's names. */
 export interface SelfAttentionOptions extends Drawn {
   /** Width of the input. */
   k: number;

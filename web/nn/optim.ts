@@ -38,9 +38,17 @@ export interface AdamOptions {
   weight_decay?: number;
 }
 /** Parameters with options of their own; the optimizer's are the default. */
-export type Group<Options> = Options & { params: readonly Tensor[] };
+export type Group<Options> = Options & {
+  /** The parameters that the options are for. */
+  params: readonly Tensor[];
+};
 /** The options of a group, which may be changed between steps. */
-export type ParamGroup<Options> = Options & { params: readonly Tensor[]; lr: number };
+export type ParamGroup<Options> = Options & {
+  /** The parameters of the group. */
+  params: readonly Tensor[];
+  /** Its learning rate, which a schedule changes. */
+  lr: number;
+};
 
 /** What `state_dict()` of an optimizer gives. */
 export interface OptimizerState {
@@ -294,4 +302,7 @@ export function clip_grad_norm_(parameters: Tensor | readonly Tensor[], max_norm
   ).norm;
 }
 /** torch.nn.utils. */
-export const utils = { clip_grad_norm_ };
+export const utils = {
+  /** Scales all gradients together so that their Euclidean norm is at most `max_norm`, and returns the norm before. */
+  clip_grad_norm_,
+};

@@ -10,12 +10,13 @@ import type { TensorBase } from '../core/tensor_base.js';
 
 type F32 = NnTensor;
 
+/** Options of a transformer layer, with torch's names. */
 export interface TransformerLayerOptions extends Drawn {
   /** The width of a token's vector. */
   d_model: number;
   /** The number of heads; it divides `d_model`. */
   nhead: number;
-  /** Default 2048. */
+  /** The width of the feed-forward part. Default 2048. */
   dim_feedforward?: number;
   /** The activation of the feed-forward part. Default `'relu'`. */
   activation?: ActivationName;

@@ -137,13 +137,13 @@ export interface AdapterConfig {
   r?: number;
   /** The product of LoRA's matrices is multiplied by `lora_alpha / r`. Default 8. */
   lora_alpha?: number;
-  /** Default 0. */
+  /** The share of an input's numbers that LoRA's matrices do not read in training. Default 0. */
   lora_dropout?: number;
   /** Names of modules, or ends of them: `['query', 'value']`. */
   target_modules: readonly string[] | string;
   /** Modules that `target_modules` names but that get no LoRA. */
   exclude_modules?: readonly string[] | string | null;
-  /** Default `'none'`. */
+  /** Which of the model's biases the adapter changes. Default `'none'`. */
   bias?: 'none' | 'all' | 'lora_only';
   /** `true`: multiplies by `lora_alpha / sqrt(r)` instead (arXiv 2312.03732). */
   use_rslora?: boolean;

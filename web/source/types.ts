@@ -58,16 +58,25 @@ export type ProgressInfo =
       /** Unless `env.resolveOriginal` is `false`: `name` holds only ONNX, and `original` is loaded in its place. Later events name that. */
       status: 'original';
       name: string;
+      /** The repository that is loaded. */
       original: string;
     }
   | {
       /** The model lacks files that its library takes from the repository `base`, and so are they here: GLiNER's tokenizer. */
       status: 'base';
       name: string;
+      /** The repository that has the missing files. */
       base: string;
     }
-  /** model: as `name`. task: of a pipeline. */
-  | { status: 'ready'; name: string; model: string; task?: string };
+  | {
+      /** Everything is loaded. */
+      status: 'ready';
+      name: string;
+      /** The same as `name`. */
+      model: string;
+      /** The task of the pipeline. */
+      task?: string;
+    };
 
 /** Options of everything that loads files. */
 export interface SourceOptions {

@@ -80,8 +80,8 @@ export function pairMessages(
   const why = known.get(key);
   if (why !== undefined)
     throw new InputError(
-      `text-ranking: the chat template cannot carry a query and a document (${why}): expected one that renders messages with the roles 'query' and ` +
-        `'document', as the option 'chat_template' or in the model's files. '' joins the two texts without a template`,
+      `text-ranking: the chat template cannot carry a query and a document (${why}): expected one for the roles 'query' and 'document', as the ` +
+        `option 'chat_template' or in the model's files. '' joins the two texts without a template`,
     );
   return {
     render: (query, document) => render(query, document),

@@ -98,7 +98,7 @@ export interface SparseEncodingOptions extends PromptedOptions {
 export interface SparseVector {
   /** Ids of words in the vocabulary, rising. */
   indices: Int32Array;
-  /** Their weights. */
+  /** The weights of the words in `indices`. */
   values: Float32Array;
   /** Tokens of the text, special ones included. */
   tokens: number;

@@ -37,6 +37,7 @@ export interface TextPair {
   text_pair: string;
 }
 
+/** Options of `text-classification`. */
 export interface TextClassificationOptions extends TaskTextOptions {
   /** Labels per text, best first; `null`: all. Default 1. */
   top_k?: number | null;
@@ -59,6 +60,7 @@ export interface TextClassificationPipeline extends LoadedPipeline {
   readonly task: 'text-classification';
 }
 
+/** Options of `zero-shot-classification`. */
 export interface ZeroShotOptions extends TaskTextOptions {
   /** The hypothesis for a label, which replaces `{}`. Default `'This example is {}.'`. */
   hypothesis_template?: string;
@@ -68,9 +70,9 @@ export interface ZeroShotOptions extends TaskTextOptions {
 
 /** The labels of one text. */
 export interface ZeroShotResult extends OneTextFacts {
-  /** The text. */
+  /** The text that was classified. */
   sequence: string;
-  /** Best first. */
+  /** The labels, the best first. */
   labels: string[];
   /** In the order of `labels`. */
   scores: number[];
@@ -90,8 +92,9 @@ export interface ZeroShotClassificationPipeline extends LoadedPipeline {
  */
 export type AggregationStrategy = 'none' | 'simple' | 'first' | 'average' | 'max';
 
+/** Options of `token-classification`. */
 export interface TokenClassificationOptions extends TaskTextOptions {
-  /** Default `'none'`. */
+  /** How tokens become entities. Default `'none'`: each token by itself. */
   aggregation_strategy?: AggregationStrategy;
   /** Labels to leave out (for groups, without `B-` and `I-`). Default `['O']`. */
   ignore_labels?: string | readonly string[];
@@ -191,7 +194,7 @@ export interface ZeroShotNerPipeline extends LoadedPipeline {
 
 /** A question and the text that holds its answer. */
 export interface QuestionContext {
-  /** The question. */
+  /** The question that is asked. */
   question: string;
   /** The text that holds the answer. */
   context: string;
@@ -241,6 +244,7 @@ export interface QuestionAnsweringPipeline extends LoadedPipeline {
   readonly task: 'question-answering';
 }
 
+/** Options of `fill-mask`. */
 export interface FillMaskOptions extends TaskTextOptions {
   /** Fillings per mask, best first; `null`: all. Default 5. */
   top_k?: number | null;
@@ -268,6 +272,7 @@ export interface FillMaskPipeline extends LoadedPipeline {
   readonly task: 'fill-mask';
 }
 
+/** Options of `text-ranking`. */
 export interface TextRankingOptions extends TaskTextOptions {
   /** Number of documents, best first; `null` (default): all. */
   top_k?: number | null;
@@ -287,6 +292,7 @@ export interface TextRankingOptions extends TaskTextOptions {
   false_token?: string;
 }
 
+/** Ranks documents by how well they answer a query. */
 export interface TextRankingPipeline extends LoadedPipeline {
   (query: string, documents: readonly string[], options?: TextRankingOptions): Promise<RankedDocument[]>;
   /** The task's name. */

@@ -4,7 +4,7 @@ import type { AbortSignalLike, Disposable_, WasmOverride } from '../core/types.j
 
 /** Options of `count`. */
 export interface CountOptions {
-  /** Default `true`. */
+  /** Whether tokens such as `[CLS]` and `[SEP]` are added. Default `true`. */
   add_special_tokens?: boolean;
   /** `true`: treats strings like `[SEP]` in a text as ordinary text. Default `false`, as in Python. */
   split_special_tokens?: boolean;
@@ -33,7 +33,7 @@ export interface TokenizeOptions extends CountOptions {
   return_special_tokens_mask?: boolean;
   /** Default: whether the model takes them, as BERT does. */
   return_token_type_ids?: boolean;
-  /** Default `true`. */
+  /** Whether the result has `attention_mask`, 1 for tokens and 0 for padding. Default `true`. */
   return_attention_mask?: boolean;
   /** Returns truncated text in further rows, with `overflow_to_sample_mapping`. Default `false`. */
   return_overflowing_tokens?: boolean;
@@ -140,41 +140,41 @@ export interface EncodeOptions extends CountOptions, Pick<TokenizeOptions, 'trun
 export interface SpecialTokens {
   /** The token that begins a text. */
   bos_token: string | null;
-  /** Its id. */
+  /** The id of `bos_token`. */
   bos_token_id: number | null;
   /** The token that ends a text. */
   eos_token: string | null;
-  /** Its id. */
+  /** The id of `eos_token`. */
   eos_token_id: number | null;
   /** The token that stands for text that the vocabulary does not know. */
   unk_token: string | null;
-  /** Its id. */
+  /** The id of `unk_token`. */
   unk_token_id: number | null;
   /** The token that divides texts. */
   sep_token: string | null;
-  /** Its id. */
+  /** The id of `sep_token`. */
   sep_token_id: number | null;
   /** The token that fills shorter rows. */
   pad_token: string | null;
-  /** Its id. */
+  /** The id of `pad_token`. */
   pad_token_id: number | null;
   /** The token that stands for the whole text in classifiers. */
   cls_token: string | null;
-  /** Its id. */
+  /** The id of `cls_token`. */
   cls_token_id: number | null;
   /** The token that hides a token to be guessed. */
   mask_token: string | null;
-  /** Its id. */
+  /** The id of `mask_token`. */
   mask_token_id: number | null;
   /** All of them and those without a name (`extra_special_tokens`), each once, in Python's order. */
   readonly all_special_tokens: string[];
-  /** Their ids. */
+  /** The ids of `all_special_tokens`, in the same order. */
   readonly all_special_ids: (number | null)[];
 }
 
 /** A token to add, with Python's flags. */
 export interface AddedToken {
-  /** Its text. */
+  /** The token's text. */
   content: string;
   /** Found only where no letter or digit is beside it. Default `false`. */
   single_word?: boolean;
@@ -344,7 +344,11 @@ export interface TokenizerInfo {
 }
 
 /** A component as in tokenizer.json, such as `{ type: 'Whitespace' }`; `null` for none. */
-export type TokenizerComponent = { readonly type: string; readonly [field: string]: any } | null;
+export type TokenizerComponent = {
+  /** The component's name, such as `'Whitespace'`. */
+  readonly type: string;
+  readonly [field: string]: any;
+} | null;
 
 /** How far the training of a tokenizer is. */
 export type TrainingProgress =
@@ -503,14 +507,28 @@ export interface ChatMessage {
 export interface ToolCall {
   /** Nine letters and digits, or what the model wrote. */
   id: string;
-  /** Always `'function'`. */
+  /** Always `'function'`, as in OpenAI's API. */
   type: 'function';
   /** The name, and the arguments by the names of the parameters. */
   function: { name: string; arguments: Record<string, any> };
 }
 
 /** Which tools a model may call: as it likes, none, at least one of all, or this one. */
-export type ToolChoice = 'auto' | 'none' | 'required' | { name: string } | { type: 'function'; function: { name: string } } | null;
+export type ToolChoice =
+  | 'auto'
+  | 'none'
+  | 'required'
+  | {
+      /** The tool that is called. */
+      name: string;
+    }
+  | {
+      /** Always `'function'`, as in OpenAI's API. */
+      type: 'function';
+      /** The tool that is called. */
+      function: { name: string };
+    }
+  | null;
 
 /** A message as a program may give it, with its text in parts if the template reads them. */
 export interface Message {

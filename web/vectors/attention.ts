@@ -32,7 +32,7 @@ function meanOfHeads({ data, dims }: Tensor<'float32'>, row: number): Float64Arr
   return out;
 }
 
-/** Half of each row of shares plus half of given's rows weighted by attention, [keys, width]. Each row of all shares sums to 1. */
+/** Each row: half its shares, plus half of given's rows weighted by attention, [keys, width]. Each row of all shares sums to 1. */
 function mixInto(
   shares: Float64Array[],
   weights: Float64Array,

@@ -18,9 +18,9 @@ export interface Word2VecProgress {
   status: 'read' | 'train' | 'ready';
   /** read: words read so far. */
   words?: number;
-  /** train: percent. */
+  /** While it trains, the percentage that is done. */
   progress?: number;
-  /** train: the epoch, from 1. */
+  /** While it trains, the epoch, from 1. */
   epoch?: number;
 }
 
@@ -34,7 +34,7 @@ export interface Word2VecOptions {
   min_count?: number;
   /** true: skip-gram; false (default): CBOW. */
   sg?: boolean;
-  /** Hierarchical softmax. */
+  /** Whether hierarchical softmax takes the place of negative sampling. Default `false`. */
   hs?: boolean;
   /** Negative samples per pair; 0: no negative sampling. Default 5. */
   negative?: number;

@@ -15,7 +15,7 @@ export interface MostSimilarOptions {
   positive?: string | readonly (string | ArrayLike<number>)[];
   /** Words or vectors to subtract: `'man'` in king - man + woman. Default: none. */
   negative?: string | readonly (string | ArrayLike<number>)[];
-  /** Default 10. */
+  /** How many words to return. Default 10. */
   topn?: number;
   /** Searches only this many of the first (most common) words. */
   restrict_vocab?: number;

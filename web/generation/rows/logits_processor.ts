@@ -54,11 +54,11 @@ export class LogitsProcessor {
 export class LogitsProcessorList extends LogitsProcessor {
   /** Those in the list. */
   processors: LogitsFunction[] = [];
-  /** Adds one. */
+  /** Adds a processor to the end of the list. */
   push(item: LogitsFunction): void {
     this.processors.push(item);
   }
-  /** Adds several. */
+  /** Adds several processors to the end of the list. */
   extend(items: readonly LogitsFunction[]): void {
     this.processors.push(...toProcessors('LogitsProcessorList.extend', items));
   }
