@@ -52,8 +52,8 @@ const packageItself = {
 const ofReact = { external: ['react'], banner: { js: '"use client";' } };
 
 /**
- * The classes of errors are those of the first copy of wattn in a realm (web/core/shared.ts). They are exported as classes, for their types; so the bundler
- * puts this between them and those who import them.
+ * The classes of errors are those that the first copy of wattn in a realm has (web/core/shared.ts). They are exported as classes, for their types; so
+ * the bundler puts this between them and those who import them.
  */
 const sharedErrors = {
   name: 'shared-errors',

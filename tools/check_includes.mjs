@@ -1,5 +1,5 @@
-// Checks #include lines and imports against the table in HACKING.md: which room may use which, no import cycles between the files of web/, and
-// which words may occur in one room only.
+// Checks #include lines and imports against the table in HACKING.md: which room may use which, and which words may occur in one room only. It refuses
+// import cycles between the files of web/.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { root } from './lib/shell.mjs';

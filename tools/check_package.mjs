@@ -1,6 +1,6 @@
 // Packs the tarball, installs it into empty projects (tests/fixtures/consumers) outside the checkout and uses it there, with the tools of
-// this checkout: in Node as a module and as CommonJS, in strict TypeScript, and in plain and built pages, which Chromium opens under a
-// strict Content-Security-Policy. check_fixtures.mjs does it with other tools.
+// this checkout. That is in Node as a module and as CommonJS, in strict TypeScript, and in plain and built pages, which Chromium opens
+// under a strict Content-Security-Policy. check_fixtures.mjs does it with other tools.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build as esbuild } from 'esbuild';
@@ -12,9 +12,9 @@ import { root, run } from './lib/shell.mjs';
 const packing = pack();
 const { packed } = packing;
 /**
- * Bytes of the tarball, which shows what is in it by mistake: 3.7 MB are the model, 2.3 MB WebAssembly, 1.1 MB wattn/inline, 1.3 MB wattn/inline-train, and 3 MB
- * the code for Node (modules, CommonJS, and the two inline entries) with its chunks. The last grows with every feature, in each of its forms; the words of
- * 25 languages are there four times.
+ * Bytes of the tarball, which shows what is in it by mistake. 3.7 MB are the model, 2.3 MB WebAssembly, 1.1 MB wattn/inline and 1.3 MB
+ * wattn/inline-train. 3 MB are the code for Node (modules, CommonJS, and the two inline entries) with its chunks. The last grows with every feature,
+ * in each of its forms; the words of 25 languages are there four times.
  */
 const kMostPacked = 13_000_000;
 

@@ -47,20 +47,3 @@ it('npm run mutate reaches every room of src and of web, by tests that are there
   const tests = Object.values(web).flat();
   expect(tests.filter((name) => !existsSync(join(root, `tests/web/${name}.test.ts`)))).toEqual([]);
 });
-
-it('no comment begins with "Of": it names what it is about first', () => {
-  const ours = files.filter((name) =>
-    /^(src|web|bindings|tests|tools|demo|bench|examples)\/.*\.(cpp|h|def|ts|tsx|mjs|css)$/.test(name),
-  );
-  expect(ours.length).toBeGreaterThan(800);
-  const built = /^(demo|examples\/[^/]+)\/dist\//;
-  const found = ours
-    .filter((name) => !built.test(name))
-    .flatMap((name) =>
-      readFileSync(join(root, name), 'utf8')
-        .split('\n')
-        .map((line, i) => ({ at: `${name}:${i + 1}`, line })),
-    )
-    .filter(({ line }) => /(^|\s)(\/\/|\/\*\*?|\*) Of\s/.test(line) && !/^\s*it\(/.test(line));
-  expect(found).toEqual([]);
-});

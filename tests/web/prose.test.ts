@@ -1,11 +1,19 @@
-// The linter of the documents (tools/lib/prose_rules.mjs) finds what it is for, and lets pass what is fine.
+// The linter of documents, comments and messages (tools/prose.mjs) finds what it is for, and lets pass what is fine.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './support.js';
 
 type Problem = { line: number; rule: string; message: string; sentence: string };
+type Passage = { line: number; text: string; comment?: boolean };
 let problemsIn: (text: string) => Problem[];
-beforeAll(async () => ({ problemsIn } = await import(join(root, 'tools/lib/prose_rules.mjs'))));
+let problemsInPassages: (passages: Passage[]) => Problem[];
+let passagesOfCpp: (text: string) => Passage[];
+let passagesOfJs: (name: string, text: string, shows?: string) => Passage[];
+beforeAll(async () => {
+  ({ problemsInMarkdown: problemsIn } = await import(join(root, 'tools/lib/prose_markdown.mjs')));
+  ({ problemsInPassages } = await import(join(root, 'tools/lib/prose_text.mjs')));
+  ({ passagesOfCpp, passagesOfJs } = await import(join(root, 'tools/lib/prose_source.mjs')));
+});
 const rulesOf = (text: string) => problemsIn(text).map(({ line, rule }) => `${line} ${rule}`);
 
 const words = (count: number) => Array.from({ length: count }, () => 'word').join(' ');
@@ -51,6 +59,47 @@ describe('the prose linter', () => {
     expect(found).toMatchObject({ rule: 'phrase', message: '"in order to": write "to"' });
     expect(rulesOf('It **utilizes** memory.')).toEqual(['1 phrase']);
     expect(rulesOf('The option `in order to` and reutilizes.')).toEqual([]);
+  });
+});
+
+describe('the prose linter in source', () => {
+  const inCpp = (text: string) => problemsInPassages(passagesOfCpp(text)).map(({ line, rule }) => `${line} ${rule}`);
+  const inTs = (text: string, name = 'a.ts', shows?: string) =>
+    problemsInPassages(passagesOfJs(name, text, shows)).map(({ line, rule }) => `${line} ${rule}`);
+
+  it('reads comments, over several lines too, and no strings', () => {
+    for (const read of [inCpp, inTs]) {
+      expect(read(`f();\n// ${words(16)}\n// ${words(16)}.\ng();`)).toEqual(['2 long sentence']);
+      expect(read(`f(); // ${words(16)}\ng(); // ${words(16)}`)).toEqual([]);
+      expect(read(`/**\n * One.\n *\n * ${words(31)}.\n */\nf();`)).toEqual(['1 long sentence']);
+      expect(read(`// - ${words(16)}\n// - ${words(16)}`)).toEqual([]);
+      expect(read(`f("// in order to ${words(31)}");`)).toEqual([]);
+      expect(read('// Of a model: its name.')).toEqual(['1 begins with "Of"']);
+      expect(read('// Done in order to win.')).toEqual(['1 phrase']);
+      expect(read('// The name of the state of the cache of a model.')).toEqual(['1 chain of "of"']);
+    }
+  });
+
+  it('takes formulas, names and examples for code', () => {
+    expect(inTs(`// y = ${Array.from({ length: 40 }, (_, i) => `x_${i}`).join(' ')}`)).toEqual([]);
+    expect(inTs(`/**\n * One.\n *\n * @example\n * ${words(40)}\n */`)).toEqual([]);
+  });
+
+  it('reads the messages of errors as one text', () => {
+    expect(inTs(`throw new InputError(\`${words(16)} \${x} ${words(16)}\`);`)).toEqual(['1 long sentence']);
+    expect(inTs(`throw new InputError('${words(16)} ' + x + ' ${words(16)}');`)).toEqual(['1 long sentence']);
+    expect(inTs(`call('${words(40)}');`)).toEqual([]);
+    expect(inCpp(`return input_error("${words(16)} " + to_string(f(x)) +\n  " ${words(16)}");`)).toEqual(['1 long sentence']);
+    expect(inCpp(`log("${words(40)}");`)).toEqual([]);
+  });
+
+  it('reads all that the command line and the demo show', () => {
+    expect(inTs(`const kHelp = \`\n  --a  ${words(16)}\n  --b  ${words(16)}.\n\`;`, 'help.ts', 'help')).toEqual([]);
+    expect(inTs(`const kHelp = \`\n  --a  ${words(31)}.\n\`;`, 'help.ts', 'help')).toEqual(['1 long sentence']);
+    expect(inTs(`const x = <p>${words(16)} <b>{n}</b> ${words(16)}.</p>;`, 'a.tsx', 'demo')).toEqual(['1 long sentence']);
+    expect(inTs(`const x = <p title="${words(31)}.">a</p>;`, 'a.tsx', 'demo')).toEqual(['1 long sentence']);
+    expect(inTs(`const x = <ul><li>${words(16)}.</li><li>${words(16)}</li></ul>;`, 'a.tsx', 'demo')).toEqual([]);
+    expect(inTs(`const kStopWords = '${words(40)}';`, 'a.ts', 'demo')).toEqual([]);
   });
 });
 

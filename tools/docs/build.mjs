@@ -81,8 +81,8 @@ project.groups.find(({ title }) => title === 'Documents').title = 'Guides';
 for (const module of project.children)
   module.name = Object.keys(entries).find((name) => entries[name] === module.name) ?? module.name;
 
-// Every public name says what it is. What a name's own comment covers need not repeat it: the fields of a type written in place, the
-// signatures of an overload after the first, a setter beside its getter.
+// Every public name says what it is. A comment also covers the fields of a type written in place, the signatures of an overload after
+// the first, and a setter beside its getter.
 const spoken = (reflection) => reflection?.hasComment() || reflection?.signatures?.some((signature) => signature.hasComment());
 const covered = (reflection) => {
   for (let at = reflection.parent; at && at !== project; at = at.parent) if (at.name === '__type') return true;

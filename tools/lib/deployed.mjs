@@ -49,8 +49,8 @@ export function dockerLayout(packing) {
 }
 
 /**
- * A desktop program's two halves, without Electron, whose program npm does not have: the main process is Node, with the marks of Electron; a window's page has
- * an address that begins with file:.
+ * A desktop program's two halves, without Electron, whose program npm does not have. The main process is Node, with the marks of Electron; a window's
+ * page has an address that begins with file:.
  */
 export async function electronHalves(packing) {
   const folder = install(packing, 'electron', { shared: 'moved', network: true });

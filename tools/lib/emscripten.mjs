@@ -155,7 +155,7 @@ export function ensureEmscripten(home, log) {
 
 /**
  * Makes sure there is a Node that computes relaxed SIMD rightly and returns its path. Node 20 has it behind a flag, but
- * its relaxed dot product answers twice the sum (V8 11.3), so on an older Node a newer one from npm runs those tests.
+ * its relaxed dot product answers twice the sum (V8 11.3). So on an older Node a newer one from npm runs those tests.
  */
 export function ensureRelaxedNode(home, emscripten, log) {
   if (Number.parseInt(process.versions.node, 10) >= 22) return process.execPath;

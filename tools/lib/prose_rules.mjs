@@ -1,11 +1,5 @@
-// Rules for the English of the documents. Each takes the words of one sentence and says what is wrong.
-import { toNlcst } from 'mdast-util-to-nlcst';
-import { ParseEnglish } from 'parse-english';
-import remarkGfm from 'remark-gfm';
-import remarkParse from 'remark-parse';
-import { unified } from 'unified';
-import { visit } from 'unist-util-visit';
-import { VFile } from 'vfile';
+// Rules for English, in documents and in source. Each takes a sentence, { words, prose }, and says what is wrong. `words` has words and the marks
+// between them, in order; `prose` is the sentence with its code left out.
 
 const kMostWords = 30;
 const kLeastItems = 4; // of a list
@@ -44,26 +38,10 @@ const kBanned = [
   ['stands? in for', 'replaces'],
 ].map(([words, better]) => ({ words: new RegExp(`(?<![\\w-])${words}(?![\\w-])`, 'i'), better }));
 
-const textOf = (node) => node.value ?? (node.children ?? []).map(textOf).join('');
-const isWord = ({ type }) => type === 'WordNode' || type === 'SourceNode';
-
-/** A sentence as its words and the marks between them: code counts as one word. */
-function wordsOf(sentence) {
-  const words = [];
-  let afterCode = false;
-  for (const node of sentence.children) {
-    // A row of names in code is looked up, not read.
-    if (isWord(node) && !(afterCode && node.type === 'SourceNode')) words.push({ word: textOf(node) });
-    if (node.type !== 'WhiteSpaceNode') afterCode = node.type === 'SourceNode';
-    if (node.type === 'PunctuationNode' || node.type === 'SymbolNode') words.push({ mark: node.value });
-  }
-  return words;
-}
-
 /** Numbers of words between commas. */
-function partsOf(sentence) {
+function partsOf(words) {
   const parts = [0];
-  for (const { word, mark } of wordsOf(sentence)) {
+  for (const { word, mark } of words) {
     if (word !== undefined) parts[parts.length - 1] += 1;
     else if (mark === ',') parts.push(0);
   }
@@ -71,8 +49,8 @@ function partsOf(sentence) {
 }
 
 /** Words of a sentence; a list of short items, such as names, is read at a glance and counts as few. */
-function lengthOf(sentence) {
-  const parts = partsOf(sentence);
+function lengthOf(words) {
+  const parts = partsOf(words);
   let length = 0;
   for (let i = 0; i < parts.length;) {
     let end = i;
@@ -84,15 +62,15 @@ function lengthOf(sentence) {
   return length;
 }
 
-function tooLong(sentence) {
-  const count = lengthOf(sentence);
+function tooLong({ words }) {
+  const count = lengthOf(words);
   return count > kMostWords ? `${count} words, more than ${kMostWords}: make two sentences of it` : undefined;
 }
 
-function chainOfOf(sentence) {
+function chainOfOf({ words }) {
   let chain = 0;
   let between = 0;
-  for (const { word, mark } of wordsOf(sentence)) {
+  for (const { word, mark } of words) {
     if (word?.toLowerCase() === 'of') {
       chain = between <= kMostBetween ? chain + 1 : 1;
       between = 0;
@@ -103,58 +81,16 @@ function chainOfOf(sentence) {
   return undefined;
 }
 
-/** Code is no prose: a name may be what it is. */
-const proseOf = (sentence) => sentence.children.map((node) => (node.type === 'SourceNode' ? '`' : textOf(node))).join('');
-
-function bannedPhrase(sentence) {
-  const text = proseOf(sentence).replace(/\s+/g, ' ');
+function bannedPhrase({ prose }) {
+  const text = prose.replace(/\s+/g, ' ');
   const found = kBanned.find(({ words }) => words.test(text));
   return found && `"${found.words.exec(text)[0]}": write "${found.better}"`;
 }
 
 const kRules = { 'long sentence': tooLong, 'chain of "of"': chainOfOf, phrase: bannedPhrase };
 
-/** The blocks of a document that hold sentences. mdast-util-to-nlcst leaves out tables, so a cell is made a paragraph. */
-function blocksOf(text) {
-  const blocks = [];
-  visit(unified().use(remarkParse).use(remarkGfm).parse(text), ['paragraph', 'heading', 'tableCell'], ({ children, position }) => {
-    if (children.length > 0) blocks.push({ type: 'root', children: [{ type: 'paragraph', children, position }], position });
-  });
-  return blocks;
-}
-
-const kEnd = /^(?:[^.]{2,}|\d|s)?[.!?]$/; // a word with its full stop, or a mark alone; s: seconds
-const kAbbreviation = /^(etc|vs|cf|al|resp|approx)\.$/;
-
-/** The parser goes on where the next sentence begins with a small letter or with code, as names do: those are sentences, too. */
-function sentencesOf({ children, position }) {
-  const sentences = [[]];
-  children.forEach((node, i) => {
-    sentences.at(-1).push(node);
-    const text = textOf(node);
-    const ends = node.type !== 'SourceNode' && kEnd.test(text) && !kAbbreviation.test(text);
-    if (ends && children[i + 1]?.type === 'WhiteSpaceNode') sentences.push([]);
-  });
-  return sentences
-    .filter((nodes) => nodes.some(isWord))
-    .map((nodes) => ({ children: nodes, line: (nodes.find(isWord).position ?? position)?.start.line }));
-}
-
-/** All problems of a Markdown text: { line, rule, message, sentence }. */
-export function problemsIn(text) {
-  const file = new VFile(text);
-  const english = new ParseEnglish();
-  const found = [];
-  for (const block of blocksOf(text)) {
-    visit(toNlcst(block, file, english), 'SentenceNode', (whole) => {
-      for (const sentence of sentencesOf(whole)) {
-        for (const [rule, check] of Object.entries(kRules)) {
-          const message = check(sentence);
-          const line = sentence.line ?? block.position.start.line;
-          if (message) found.push({ line, rule, message, sentence: textOf(sentence).replace(/\s+/g, ' ').trim() });
-        }
-      }
-    });
-  }
-  return found;
-}
+/** What is wrong with a sentence: [{ rule, message }]. */
+export const problemsOf = (sentence) =>
+  Object.entries(kRules)
+    .map(([rule, check]) => ({ rule, message: check(sentence) }))
+    .filter(({ message }) => message);
