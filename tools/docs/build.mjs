@@ -7,7 +7,8 @@ import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail, must, root } from '../lib/shell.mjs';
-import { blocksOf, kFolders, kOrder } from './examples.mjs';
+import { declarationsOf } from './declarations.mjs';
+import { blocksOf, kFolders, kGroups, kOrder } from './examples.mjs';
 
 const here = join(root, 'tools/docs');
 if (!existsSync(join(here, 'node_modules/typedoc')))
@@ -46,6 +47,9 @@ const pages = [
 /** The heading of a Markdown file. */
 const titleOf = (text) => /^# (.*)/m.exec(text)[1];
 
+/** The repository's address, if tools/set_addresses.mjs has set it. */
+const address = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).homepage?.replace(/#.*/, '');
+
 const app = await Application.bootstrap({
   name: 'wattn',
   entryPoints: Object.values(entries).map((file) => join(root, 'web/entries', `${file}.ts`)),
@@ -63,6 +67,7 @@ const app = await Application.bootstrap({
   sort: ['source-order'],
   highlightLanguages: ['bash', 'css', 'html', 'javascript', 'json', 'python', 'sql', 'toml', 'tsx', 'typescript'],
   navigation: { includeGroups: true },
+  navigationLinks: address ? { Source: address, npm: 'https://www.npmjs.com/package/wattn' } : {},
   hideGenerator: true,
   logLevel: 'Warn',
 });
@@ -77,7 +82,17 @@ for (const page of project.documents) {
   blocksIn.set(page, blocksOf(text));
 }
 project.readme[0].text = project.readme[0].text.replace(/^# .*\n+/m, ''); // the page has the name above it
-project.groups.find(({ title }) => title === 'Documents').title = 'Guides';
+// The guides in groups; what is left are cards, benchmarks and what is new.
+const documents = project.groups.find(({ title }) => title === 'Documents');
+const groups = Object.entries(kGroups).map(([title, names]) => {
+  const titles = names.map((name) => titleOf(readFileSync(join(root, `docs/${name}.md`), 'utf8')));
+  const group = new documents.constructor(title, project);
+  group.children = titles.map((each) => documents.children.find(({ name }) => name === each));
+  return group;
+});
+documents.title = 'About';
+documents.children = documents.children.filter((page) => !groups.some(({ children }) => children.includes(page)));
+project.groups.splice(project.groups.indexOf(documents), 0, ...groups);
 for (const module of project.children)
   module.name = Object.keys(entries).find((name) => entries[name] === module.name) ?? module.name;
 
@@ -195,14 +210,15 @@ writeFileSync(
   ),
 );
 
-// The same for programs (llmstxt.org): a list of the guides, and all of them in one file.
+// The same for programs (llmstxt.org): a list of the guides, and all of them in one file with what the package declares.
 const firstOf = (text) =>
   text
     .split('\n\n')
     .find((part) => /^(?!```)[A-Z`*]/.test(part))
     .replaceAll('\n', ' ');
 const texts = ['README.md', ...guides].map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
-writeFileSync(join(out, 'llms-full.txt'), texts.map(({ text }) => text.trim()).join('\n\n'));
+const reference = declarationsOf(join(root, 'dist/types'), Object.values(entries));
+writeFileSync(join(out, 'llms-full.txt'), [...texts.map(({ text }) => text.trim()), reference].join('\n\n'));
 const lines = texts.slice(1).map(({ file, text }) => `- [${titleOf(text)}](${file}): ${firstOf(text)}`);
 writeFileSync(join(out, 'llms.txt'), `# wattn\n\n> ${firstOf(texts[0].text)}\n\n## Guides\n\n${lines.join('\n')}\n`);
 for (const { file } of texts) cpSync(join(root, file), join(out, file));

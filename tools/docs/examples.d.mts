@@ -5,6 +5,7 @@ export interface Block {
   page: boolean;
   needs: number[];
 }
+export const kGroups: Record<string, string[]>;
 export const kOrder: string[];
 export const kFolders: Record<string, string>;
 export function blocksOf(markdown: string): Block[];

@@ -5,11 +5,20 @@ import { parse } from 'acorn';
 
 export { moduleOf, withResults } from './site/program.js';
 
-/** The order of the guides, which are docs/NAME.md. */
-export const kOrder =
-  'start choose phone ship safe frameworks edge pages tasks tokenizers inside cli serve loading gpu models limits errors wrong search site_search evaluation training adapters generation structured tools entities redaction retrieval static packing nn lessons teaching scale integrations migration'.split(
-    ' ',
-  );
+/** The guides, which are docs/NAME.md, by what readers want to do, and in this order. */
+export const kGroups = {
+  'Get started': ['start', 'choose', 'phone', 'ship', 'safe', 'limits'],
+  'In your application': ['pages', 'frameworks', 'edge', 'integrations', 'loading', 'models', 'gpu', 'errors', 'wrong'],
+  Tasks: ['tasks', 'tokenizers', 'entities', 'redaction', 'evaluation'],
+  Search: ['search', 'site_search', 'retrieval', 'static'],
+  'Writing texts': ['generation', 'structured', 'tools'],
+  'Training and packing': ['training', 'adapters', 'packing'],
+  'Command line and servers': ['cli', 'serve', 'scale'],
+  'Inside a model': ['inside', 'nn', 'lessons', 'teaching'],
+  'From another library': ['migration'],
+};
+
+export const kOrder = Object.values(kGroups).flat();
 
 /** Names at a pattern's leaves. */
 const namesIn = (pattern) =>
