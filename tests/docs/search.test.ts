@@ -7,7 +7,7 @@ import { askAll, questions } from './ask.mjs';
 if (!existsSync(join(root, 'build/docs/search/index.json'))) throw new Error('build/docs/search is missing: npm run docs makes it');
 
 /** How many of each fifty have their page among the first three hits, at least: our own, and those of public threads. */
-const kFound = { own: 46, threads: 48 };
+const kFound = { own: 48, threads: 49 };
 
 const textOf = (name: string) => readFileSync(join(root, 'docs', `${name}.md`), 'utf8');
 
