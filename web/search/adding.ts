@@ -4,7 +4,8 @@ import { Breather, throwIfAborted } from '../core/signal.js';
 import { concat, itemsOf } from '../core/texts.js';
 import { withTitle } from './contents.js';
 import { readDocument } from './document.js';
-import { rowsOf, storedRowBytes, type Segment, type StoredDocument } from './segments.js';
+import type { Segment } from './segments.js';
+import { rowsOf, storedRowBytes, type StoredDocument } from './stored_documents.js';
 import type { StoredContents } from './stored_contents.js';
 import type { AddProgress, AddResult, IndexDocument } from './types.js';
 

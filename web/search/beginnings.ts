@@ -2,9 +2,22 @@
 
 /** Characters by which words are divided. */
 const kKey = 2;
+/** Words of so many segments wait until somebody asks for some. */
+export const kMostWaiting = 16;
 
 export class Beginnings {
   private readonly words = new Map<string, Set<string>>();
+  /** Words that were added while nobody asked for any. */
+  private readonly waiting: (readonly string[])[] = [];
+
+  addAll(words: readonly string[]): void {
+    this.waiting.push(words);
+    if (this.waiting.length > kMostWaiting) this.settle();
+  }
+
+  private settle(): void {
+    for (const words of this.waiting.splice(0)) for (const word of words) this.add(word);
+  }
 
   add(word: string): void {
     const key = word.slice(0, kKey);
@@ -15,6 +28,7 @@ export class Beginnings {
 
   /** The words that begin with `start`, which may be one of them. */
   *of(start: string): Generator<string, void, undefined> {
+    this.settle();
     const key = start.slice(0, kKey);
     const some =
       start.length < kKey ? [...this.words].filter(([each]) => each.startsWith(key)) : [[key, this.words.get(key) ?? []] as const];

@@ -2,20 +2,11 @@
 // are counted, whatever parts they are cut into: a word is as rare, and a text as long, as it is for a reader. The parts share their document's
 // score.
 import { Beginnings } from './beginnings.js';
+import { joinWords, kStepTerms, type Steps } from './join_words.js';
+import { push, TermLists, type Postings } from './postings.js';
+import { StoredWords, WordsWriter } from './stored_words.js';
 import { Titles } from './titles.js';
 import type { Analyser } from './words.js';
-
-/** Where a term occurs, and how often: one place for each document, and one for each part of documents that have several. */
-interface Postings {
-  /** Living documents among them. */
-  living: number;
-  count: number;
-  /** The first row of a document; or, as a negative number, `~row` of a part. Parts come after their document. */
-  places: Int32Array;
-  times: Uint16Array;
-  /** Where the newest document is in `places`. */
-  newest: number;
-}
 
 /** A row: a part of a document. */
 export interface Part {
@@ -43,25 +34,13 @@ export interface Group {
   forms: readonly (readonly [term: string, weight: number])[];
 }
 
-const enlarged = <T extends Int32Array | Uint16Array>(array: T): T => {
-  const out = new (array.constructor as new (length: number) => T)(2 * array.length);
-  out.set(array);
-  return out;
-};
-
 /** How often each term occurs. */
 type Counts = Map<string, number>;
 
 const count = (counts: Counts, term: string) => void counts.set(term, (counts.get(term) ?? 0) + 1);
 
-/** Work that is done in steps, so that a page can do other things between them. Each is soon done, however long a text is. */
-export type Steps<T = void> = Generator<void, T, undefined>;
-
-/** The terms of a step. */
-const kStepTerms = 2000;
-
 export class Bm25 {
-  private readonly terms = new Map<string, Postings>();
+  private readonly terms = new TermLists();
   /** Terms, where words are their own stems. */
   private readonly beginnings = new Beginnings();
   private readonly titles = new Titles();
@@ -114,22 +93,9 @@ export class Bm25 {
   }
 
   private listOf(term: string): Postings {
-    let list = this.terms.get(term);
-    if (!list) {
-      list = { living: 0, count: 0, places: new Int32Array(2), times: new Uint16Array(2), newest: -1 };
-      this.terms.set(term, list);
-      if (!this.analyser.known) this.beginnings.add(term);
-    }
-    return list;
-  }
-
-  private static push(list: Postings, place: number, times: number): void {
-    if (list.count === list.places.length) {
-      list.places = enlarged(list.places);
-      list.times = enlarged(list.times);
-    }
-    list.places[list.count] = place;
-    list.times[list.count++] = Math.min(times, 65535);
+    const list = this.terms.find(term);
+    if (!list && !this.analyser.hasStems) this.beginnings.add(term);
+    return list ?? this.terms.begin(term);
   }
 
   /** Adds a part as the next row. The parts of a document come one after another. */
@@ -148,18 +114,81 @@ export class Bm25 {
       }
       list.newest = list.count;
       ++list.living;
-      Bm25.push(list, first, times);
+      push(list, first, times);
     }
     if (count > 1) {
       this.several.set(first, count);
       for (const [term, times] of all) {
         if (++done % kStepTerms === 0) yield;
-        Bm25.push(this.listOf(term), ~row, times);
+        push(this.listOf(term), ~row, times);
       }
     }
     this.lengths[first]! += length;
     this.words += length;
     if (row === first) ++this.living;
+  }
+
+  /** Takes what a segment stores of the next documents, of which each has so many rows. */
+  take(words: StoredWords, rows: readonly number[]): void {
+    const base = this.lengths.length;
+    this.terms.take({ words, base, rows: rows.reduce((sum, count) => sum + count, 0) });
+    this.titles.take(words, base);
+    if (this.analyser.hasStems) this.analyser.learn(words);
+    else this.beginnings.addAll(words.terms);
+    rows.forEach((count, i) => {
+      if (count > 1) this.several.set(this.lengths.length, count);
+      this.words += words.lengths[i]!;
+      this.lengths.push(words.lengths[i]!);
+      for (let part = 1; part < count; ++part) this.lengths.push(0);
+    });
+    this.living += rows.length;
+  }
+
+  /** Makes one of many stored words that were taken. */
+  *tidy(manner: string): Steps {
+    const many = this.terms.many();
+    if (many.length === 0) return;
+    const base = many[0]!.base;
+    const { base: last, rows: more } = many.at(-1)!;
+    const rows = last + more - base;
+    const to = new Int32Array(last + more).fill(-1);
+    for (let row = base; row < last + more; ++row) if (this.lengths[row]! >= 0) to[row] = row - base;
+    this.terms.replace(many, { words: yield* joinWords(manner, many, to, [], rows), base, rows });
+  }
+
+  /** The words of some documents, by their first rows, as a segment of these stores them; undefined: they were read from texts here. */
+  *storedOf(manner: string, firsts: readonly number[]): Steps<StoredWords | undefined> {
+    const parts = this.terms.holding(firsts);
+    if (!parts) return undefined;
+    const { base } = parts[0]!;
+    const end = parts.at(-1)!.base + parts.at(-1)!.rows;
+    const to = new Int32Array(end).fill(-1);
+    let rows = 0;
+    for (const first of firsts) {
+      const next = first + (this.several.get(first) ?? 1);
+      for (let row = first; row < next; ++row) to[row] = rows++;
+    }
+    const lengths = firsts.map((first) => this.lengths[first]!);
+    const words = yield* joinWords(manner, parts, to, lengths, rows);
+    const isSame = rows === end - base && to.every((row, i) => i < base || row === i - base);
+    if (isSame) this.terms.replace(parts, { words, base, rows }); // nothing is left out: it serves here, too
+    return words;
+  }
+
+  /** The words of all documents, which were read from texts here, as a segment of them stores them. */
+  *stored(manner: string): Steps<StoredWords> {
+    const out = new WordsWriter(manner);
+    let documents = 0;
+    for (let row = 0; row < this.lengths.length; row += this.several.get(row) ?? 1, ++documents) out.document(this.lengths[row]!);
+    const slots = new Map<string, number>();
+    for (const [term, { living, count, places, times }] of this.terms.all()) {
+      if (slots.size % kStepTerms === 0) yield;
+      slots.set(term, out.term(term, living, places.subarray(0, count), times));
+    }
+    for (const [word, term] of this.analyser.known ?? []) out.word(word, slots.get(term)!);
+    for (const [word, firsts] of this.titles.all()) out.title(word, firsts);
+    yield;
+    return StoredWords.read(out.bytes(), documents, this.lengths.length)!;
   }
 
   /** A row that is removed before its text was read. */
@@ -179,8 +208,8 @@ export class Bm25 {
         if (terms.has(term)) continue;
         terms.add(term);
         if (terms.size % kStepTerms === 0) yield;
-        const list = this.terms.get(term);
-        if (list && --list.living === 0) this.terms.delete(term);
+        const list = this.terms.find(term);
+        if (list && --list.living === 0) this.terms.drop(term);
       }
       yield;
     }
@@ -201,7 +230,7 @@ export class Bm25 {
   }
 
   private *ownTerms(): Generator<readonly [string, string], void, undefined> {
-    for (const term of this.terms.keys()) yield [term, term];
+    for (const term of this.terms.names()) yield [term, term];
   }
 
   /** The words among them that begin with `start`. */
@@ -212,11 +241,11 @@ export class Bm25 {
 
   /** How many documents hold a term. */
   holders(term: string): number {
-    return this.terms.get(term)?.living ?? 0;
+    return this.terms.holders(term);
   }
 
   private visit(term: string, see: (first: number) => void): void {
-    const list = this.terms.get(term);
+    const list = this.terms.find(term);
     for (let i = 0; list && i < list.count; ++i) {
       const place = list.places[i]!;
       if (place >= 0 && this.lengths[place]! >= 0) see(place);
@@ -245,7 +274,7 @@ export class Bm25 {
 
   /** The first of some documents that holds a term. */
   firstWith(term: string, among: Uint8Array | undefined): number | undefined {
-    const list = this.terms.get(term);
+    const list = this.terms.find(term);
     for (let i = 0; list && i < list.count; ++i) {
       const place = list.places[i]!;
       if (place >= 0 && this.lengths[place]! >= 0 && (among?.[place] ?? 1) === 1) return place;
@@ -283,7 +312,7 @@ export class Bm25 {
     const mean = this.words / living;
     let whole = 0;
     const addTerm = (term: string, weight: number, finds: boolean): void => {
-      const list = this.terms.get(term);
+      const list = this.terms.find(term);
       const holders = list?.living ?? 0;
       const idf = weight * Math.log(1 + (living - holders + 0.5) / (holders + 0.5));
       whole += idf / (1 + k1);
@@ -337,7 +366,7 @@ export class Bm25 {
     const idf = weight * Math.log(1 + (living - holders + 0.5) / (holders + 0.5));
     const best = new Map<number, number>();
     for (const [term, worth] of forms) {
-      const list = this.terms.get(term);
+      const list = this.terms.find(term);
       for (let i = 0; list && i < list.count; ++i) {
         const place = list.places[i]!;
         const times = list.times[i]!;

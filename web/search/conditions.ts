@@ -3,7 +3,7 @@ import { Breather } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { titleOf, type Contents, type Entry, type Passing } from './contents.js';
 import { placesOf, type Condition } from './query.js';
-import { rowsOf } from './segments.js';
+import { rowsOf } from './stored_documents.js';
 import type { IndexDocument } from './types.js';
 import { Analyser, fold } from './words.js';
 

@@ -1,8 +1,11 @@
 // What an index holds while it is open: its documents, and a row for each part of them, in vectors and in words.
 import { Breather } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
-import type { Bm25, Part, Steps } from './bm25.js';
-import { rowsOf, storedRowBytes, type Segment, type StoredDocument, type VectorModel } from './segments.js';
+import { Bm25, type Part } from './bm25.js';
+import type { Steps } from './join_words.js';
+import type { Segment } from './segments.js';
+import { rowsOf, storedRowBytes, type StoredDocument, type VectorModel } from './stored_documents.js';
+import type { StoredWords } from './stored_words.js';
 import type { IndexDocument } from './types.js';
 import { VectorRows } from './vector_rows.js';
 import { Analyser } from './words.js';
@@ -37,6 +40,16 @@ export interface Passing {
 const kBreath = 256;
 /** Removed rows that are given back at once, if they are as many as the others. */
 const kLeastGarbage = 1024;
+
+/** Runs steps with breaks. */
+async function inSteps<T>(steps: Steps<T>): Promise<T> {
+  const breather = new Breather();
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    await breather.breathe(undefined);
+  }
+}
 
 export class Contents {
   readonly documents = new Map<string, Entry>();
@@ -108,7 +121,11 @@ export class Contents {
   }
 
   /** The first rows of a document as their words are read, from one of them on. */
-  private *wordsOf(entry: Entry, begin: number, end: number): Generator<Part, void, undefined> {
+  private *wordsOf(
+    entry: Pick<Entry, 'document' | 'chunks' | 'first'>,
+    begin: number,
+    end: number,
+  ): Generator<Part, void, undefined> {
     const { document, first, chunks } = entry;
     for (let i = begin; i < end; ++i) {
       const [start, stop] = [chunks[2 * i]!, chunks[2 * i + 1]!];
@@ -126,25 +143,52 @@ export class Contents {
   /** fits: whether the vectors are of this index' model. Searches may look at what is there so far. */
   async apply(segment: Segment, fits: boolean, at: number): Promise<void> {
     const breather = new Breather();
+    const first = this.owners.length;
     for (const id of segment.deleted) this.remove(id);
     const rowBytes = storedRowBytes(segment.model);
     let place = 0;
-    for (const [i, stored] of segment.documents.entries()) {
-      const bytes = segment.vectors.subarray(place, (place += rowsOf(stored) * rowBytes));
-      this.put(stored, fits && !stored.stale ? bytes : undefined, at);
-      if (i % kBreath === kBreath - 1) await breather.breathe(undefined);
+    for (let begin = 0; begin < segment.documents.length; begin += kBreath) {
+      const some = segment.documents.slice(begin, begin + kBreath);
+      const end = place + some.reduce((sum, each) => sum + rowsOf(each), 0) * rowBytes;
+      this.putVectors(some, segment.vectors.subarray(place, end), fits);
+      for (const stored of some) this.put(stored, !fits || !!stored.stale, at);
+      place = end;
+      await breather.breathe(undefined);
+    }
+    if (segment.words) await this.takeWords(segment.words, first, segment.documents);
+  }
+
+  /** Takes the stored words of the newest rows, if this index reads words so, and those of all rows before them are known. Else texts are read. */
+  private async takeWords(words: StoredWords, first: number, documents: readonly StoredDocument[]): Promise<void> {
+    const isNext = this.words.rows === first && !this.reading;
+    if (words.manner !== this.words.analyser.manner || !isNext || this.owners.includes(undefined, first)) return;
+    this.words.take(words, documents.map(rowsOf));
+    await inSteps(this.words.tidy(words.manner));
+  }
+
+  /** The rows of some documents: all at once, unless other models made some. */
+  private putVectors(documents: readonly StoredDocument[], bytes: Uint8Array, fits: boolean): void {
+    const { vectors } = this;
+    if (!vectors) return;
+    if (fits && !documents.some(({ stale }) => stale)) {
+      vectors.appendStored(bytes);
+      return;
+    }
+    let place = 0;
+    for (const stored of documents) {
+      const rows = rowsOf(stored);
+      const end = place + (fits ? rows * vectors.rowBytes : 0);
+      if (fits && !stored.stale) vectors.appendStored(bytes.subarray(place, end));
+      else vectors.append(new Float32Array(rows * vectors.dim));
+      place = end;
     }
   }
 
-  private put({ document, chunks }: StoredDocument, vectors: Uint8Array | undefined, at: number): void {
+  private put({ document, chunks }: StoredDocument, stale: boolean, at: number): void {
     this.remove(document.id);
     const first = this.owners.length;
     const count = chunks.length / 2;
-    const entry: Entry = { document, chunks, first, stale: vectors === undefined, at };
-    if (this.vectors) {
-      if (vectors) this.vectors.appendStored(vectors);
-      else this.vectors.append(new Float32Array(count * this.vectors.dim));
-    }
+    const entry: Entry = { document, chunks, first, stale, at };
     if (entry.stale) ++this.stale;
     for (let i = 0; i < count; ++i) this.owners.push(entry);
     if (this.living.length < this.owners.length) {
@@ -235,6 +279,27 @@ export class Contents {
   /** Whether the words of all documents count, and no others. */
   get isRead(): boolean {
     return this.reading === undefined && this.leaving.size === 0 && this.words.rows === this.owners.length;
+  }
+
+  /** The words of some documents, as a segment of these stores them. Undefined: nothing says how they are read. */
+  async storedWords(documents: readonly (StoredDocument | Entry)[]): Promise<StoredWords | undefined> {
+    const { manner } = this.words.analyser;
+    if (manner === undefined || documents.length === 0) return undefined;
+    return inSteps(this.storingSteps(documents, manner));
+  }
+
+  private *storingSteps(documents: readonly (StoredDocument | Entry)[], manner: string): Steps<StoredWords> {
+    const firsts = documents.flatMap((each) => ('first' in each ? [each.first] : []));
+    const known = firsts.length === documents.length ? yield* this.words.storedOf(manner, firsts) : undefined;
+    if (known) return known;
+    const words = new Bm25(this.words.analyser.fresh());
+    for (const { document, chunks } of documents) {
+      for (const part of this.wordsOf({ document, chunks, first: words.rows }, 0, chunks.length / 2)) {
+        yield* words.add(part);
+        yield;
+      }
+    }
+    return yield* words.stored(manner);
   }
 
   private *readingSteps(): Steps {

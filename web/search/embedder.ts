@@ -9,7 +9,7 @@ import type { FeatureExtractionPipeline } from '../tasks/embed_types.js';
 import { documentPrompt } from '../tasks/pipeline.js';
 import { toVectors } from '../vectors/similarity.js';
 import type { Embeddings } from '../vectors/types.js';
-import type { VectorModel } from './segments.js';
+import type { VectorModel } from './stored_documents.js';
 import { trustIn } from './trust.js';
 import type { ChunkFunction, EmbedFunction, IndexOptions } from './types.js';
 

@@ -391,7 +391,9 @@ export class SegmentLog {
     const version = 1 + Math.max(...[...old, ...alike].map((segment) => segment.version));
     const name = { index: this.id!, from, to, version };
     const before = range[0] === 0 ? '' : kept[range[0] - 1]!.tip;
-    const { bytes } = await encodeSegment(await contents.segment(entries, deleted), { name: textOf(name), before, tip });
+    const words = this.store.forgets ? undefined : await contents.storedWords(entries);
+    const segment = { ...(await contents.segment(entries, deleted)), words };
+    const { bytes } = await encodeSegment(segment, { name: textOf(name), before, tip });
     if (!(await this.store.add(textOf(name), bytes))) return; // another one did
     contents.join(from, to);
     kept.splice(range[0], old.length, { ...name, bytes: bytes.length, documents: entries.length, deleted, tip, isSeen: true });

@@ -4,34 +4,29 @@
 //     8 bytes  'wattnidx'
 //     uint32   version, little endian like all numbers
 //     uint32   bytes of the head
-//     32 bytes SHA-256 of the 16 bytes before it and of the head (so of 'wattnidx' and 2, whatever a damaged file begins with)
+//     32 bytes SHA-256 of the 16 bytes before it and of the head (so of 'wattnidx' and 3, whatever a damaged file begins with)
 //     head     JSON of SegmentHead, with a SHA-256 for each block of the rest
-//     body     a line of JSON for each document, then one for each deleted id, then the rows of all documents in order as VectorRows stores them
+//     body     a line of JSON for each document, then one for each deleted id, then the rows of all documents in order as VectorRows stores them, then
+//              their words (stored_words.ts), if the head says so
 //
-// Version 1, which is still read, has one SHA-256, of all that follows its first 56 bytes. It is 'wattnidx', the version, the bytes of its JSON and
-// of its vectors, 0, the SHA-256, one JSON of { model, documents, deleted }, vectors.
+// Earlier versions are still read. Version 2 has no words. Version 1 has one SHA-256, of all that follows its first 56 bytes. It is 'wattnidx', the version,
+// the bytes of its JSON and of its vectors, 0, the SHA-256, one JSON of { model, documents, deleted }, vectors.
 import { ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { isShallow } from '../core/json.js';
 import { Breather } from '../core/signal.js';
 import { concat } from '../core/texts.js';
 import { sha256Of } from '../source/sha256.js';
-import type { IndexDocument, IndexPrecision } from './types.js';
-
-/** The model that made vectors, and how to know it again: the vector of one sentence, in bytes from -127 to 127. */
-export interface VectorModel {
-  name: string;
-  dim: number;
-  precision: IndexPrecision;
-  probe: number[];
-}
-
-export interface StoredDocument {
-  document: IndexDocument;
-  /** Places of its parts, two numbers each. */
-  chunks: number[];
-  /** Its vectors are of another model, and count for nothing. */
-  stale?: boolean | undefined;
-}
+import {
+  isModel,
+  isObject,
+  isStored,
+  isWhole,
+  rowsOf,
+  storedRowBytes,
+  type StoredDocument,
+  type VectorModel,
+} from './stored_documents.js';
+import { StoredWords } from './stored_words.js';
 
 export interface Segment {
   /** Undefined: words alone. */
@@ -41,6 +36,8 @@ export interface Segment {
   documents: StoredDocument[];
   deleted: string[];
   vectors: Uint8Array;
+  /** What was read of the documents' words. Undefined: nothing. */
+  words?: StoredWords | undefined;
 }
 
 /** A segment's place among the others: its name, and the writes it follows and ends with, each known by a SHA-256. Empty: of version 1, or none. */
@@ -63,9 +60,10 @@ interface SegmentHead extends Partial<SegmentPlace>, Partial<SegmentPart> {
   /** How many. */
   documents: number;
   deleted: number;
-  /** Bytes of the lines, and of the vectors. */
+  /** Bytes of the lines, of the vectors, and of the words. */
   lines: number;
   vectors: number;
+  words?: number;
   blocks: string[];
 }
 
@@ -79,7 +77,8 @@ export interface DecodedSegment extends Segment, Partial<SegmentPlace>, Partial<
 }
 
 const kMagic = new TextEncoder().encode('wattnidx');
-const kVersion = 2;
+const kVersion = 3;
+const kWordless = 2;
 const kFixedBytes = 16;
 const kHeadAt = kFixedBytes + 32;
 const kOldHeadBytes = 56;
@@ -125,7 +124,8 @@ export async function encodeSegment(
 ): Promise<{ bytes: Uint8Array; tip: string }> {
   const breather = new Breather();
   const lines = await linesOf(segment, breather);
-  const body = concat(Uint8Array, [lines, segment.vectors]);
+  const words = segment.words?.bytes;
+  const body = concat(Uint8Array, [lines, segment.vectors, words ?? new Uint8Array()]);
   const head: SegmentHead = {
     ...place,
     ...(segment.model && { model: segment.model }),
@@ -134,6 +134,7 @@ export async function encodeSegment(
     deleted: segment.deleted.length,
     lines: lines.length,
     vectors: segment.vectors.length,
+    ...(words && { words: words.length }),
     blocks: await hashesOf(body, breather),
   };
   const json = new TextEncoder().encode(JSON.stringify(head));
@@ -142,16 +143,16 @@ export async function encodeSegment(
   return { bytes, tip: ('tip' in place && place.tip) || hash };
 }
 
-function beginning(headBytes: number): Uint8Array {
+function beginning(headBytes: number, version = kVersion): Uint8Array {
   const out = new Uint8Array(kFixedBytes);
   const view = new DataView(out.buffer);
   out.set(kMagic);
-  view.setUint32(8, kVersion, true);
+  view.setUint32(8, version, true);
   view.setUint32(12, headBytes, true);
   return out;
 }
 
-const hashOfHead = (json: Uint8Array) => sha256Of(concat(Uint8Array, [beginning(json.length), json]));
+const hashOfHead = (json: Uint8Array, version = kVersion) => sha256Of(concat(Uint8Array, [beginning(json.length, version), json]));
 
 /** Why bytes are no segment. */
 export class Damage extends Error {
@@ -165,41 +166,6 @@ export class Damage extends Error {
 }
 
 const cut = (bytes: Uint8Array) => new Damage(bytes.length === 0 ? 'it is empty' : 'it ends early', bytes.length);
-
-const isWhole = (n: unknown): n is number => Number.isSafeInteger(n) && (n as number) >= 0;
-
-/** The rows of a stored document. */
-export const rowsOf = ({ chunks }: StoredDocument): number => chunks.length / 2;
-
-export function storedRowBytes(model: Pick<VectorModel, 'dim' | 'precision'> | undefined): number {
-  return model === undefined ? 0 : model.precision === 'float32' ? 4 * model.dim : 4 + model.dim;
-}
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function isModel(model: VectorModel | undefined): boolean {
-  if (model === undefined) return true;
-  return (
-    isObject(model) &&
-    typeof model.name === 'string' &&
-    isWhole(model.dim) &&
-    model.dim > 0 &&
-    ['float32', 'int8', 'binary'].includes(model.precision) &&
-    Array.isArray(model.probe) &&
-    model.probe.every((x) => typeof x === 'number' && Math.abs(x) <= 127)
-  );
-}
-
-function isStored(value: unknown): value is StoredDocument {
-  const { document, chunks } = (isObject(value) ? value : {}) as Partial<StoredDocument>;
-  const { id, text, title } = (isObject(document) ? document : {}) as Partial<IndexDocument>;
-  if (typeof id !== 'string' || typeof text !== 'string' || (title !== undefined && typeof title !== 'string')) return false;
-  return (
-    Array.isArray(chunks) &&
-    chunks.length % 2 === 0 &&
-    chunks.every((at, i) => isWhole(at) && at <= text.length && (i % 2 === 0 || chunks[i - 1]! <= at))
-  );
-}
 
 /** A hash protects from damage, not from malice: what a file says is checked before it is used. */
 function checked(segment: Segment): Segment {
@@ -225,27 +191,35 @@ function parsed(bytes: Uint8Array): unknown {
 
 function isHead(value: unknown): value is SegmentHead {
   if (!isObject(value)) return false;
-  const { name, before, tip, part, parts, model, documents, deleted, lines, vectors, blocks } = value as SegmentHead;
+  const { name, before, tip, part, parts, model, documents, deleted, lines, vectors, words = 0, blocks } = value as SegmentHead;
   return (
-    [documents, deleted, lines, vectors, part ?? 0, parts ?? 0].every(isWhole) &&
+    [documents, deleted, lines, vectors, words, part ?? 0, parts ?? 0].every(isWhole) &&
     [name, before, tip].every((text) => text === undefined || typeof text === 'string') &&
     isModel(model) &&
     Array.isArray(blocks) &&
-    blocks.length === Math.ceil((lines + vectors) / kBlockBytes) &&
+    blocks.length === Math.ceil((lines + vectors + words) / kBlockBytes) &&
     blocks.every((block) => typeof block === 'string')
   );
 }
 
 /** The head of the segment at the beginning of some bytes, and where its body begins. */
-async function readHead(bytes: Uint8Array, view: DataView): Promise<{ head: SegmentHead; tip: string; begin: number }> {
+async function readHead(
+  bytes: Uint8Array,
+  view: DataView,
+): Promise<{ head: SegmentHead; tip: string; begin: number; version: number }> {
   if (bytes.length < kHeadAt) throw cut(bytes);
   const begin = kHeadAt + view.getUint32(12, true);
   if (bytes.length < begin) throw cut(bytes);
-  const hash = await hashOfHead(bytes.subarray(kHeadAt, begin));
-  if (hash !== toHex(bytes.subarray(kFixedBytes, kHeadAt))) throw new Damage('its SHA-256 is another one (head)');
-  const head = parsed(bytes.subarray(kHeadAt, begin));
+  const json = bytes.subarray(kHeadAt, begin);
+  const said = toHex(bytes.subarray(kFixedBytes, kHeadAt));
+  let version = kVersion;
+  if ((await hashOfHead(json)) !== said) {
+    version = kWordless;
+    if ((await hashOfHead(json, version)) !== said) throw new Damage('its SHA-256 is another one (head)');
+  }
+  const head = parsed(json);
   if (!isHead(head)) throw new Damage('its head is none');
-  return { head, tip: head.tip || hash, begin };
+  return { head, tip: head.tip || said, begin, version };
 }
 
 /** What the lines say whose bytes are all sound. sound: whether those of a range are. */
@@ -269,9 +243,18 @@ function readSomeLines(lines: Uint8Array, begin: number): [unknown[], number] {
   return [parsed(concat(Uint8Array, [kOpening, joined, kClosing])) as unknown[], end + 1];
 }
 
+function wordsIn(bytes: Uint8Array, documents: readonly StoredDocument[]): StoredWords {
+  const rows = documents.reduce((sum, each) => sum + rowsOf(each), 0);
+  const words = StoredWords.read(bytes, documents.length, rows);
+  if (!words) throw new Damage('its words are none');
+  return words;
+}
+
 async function decodeNow(bytes: Uint8Array, view: DataView, breather: Breather): Promise<DecodedSegment> {
-  const { head, tip, begin } = await readHead(bytes, view);
-  const end = begin + head.lines + head.vectors;
+  const { head, tip, begin, version } = await readHead(bytes, view);
+  if (version !== view.getUint32(8, true)) throw new Damage('its version is another one');
+  const vectorsEnd = head.lines + head.vectors;
+  const end = begin + vectorsEnd + (head.words ?? 0);
   if (bytes.length < end) throw cut(bytes);
   const body = bytes.subarray(begin, end);
   for (let i = 0; i < head.blocks.length; ++i) {
@@ -293,9 +276,10 @@ async function decodeNow(bytes: Uint8Array, view: DataView, breather: Breather):
     model,
     documents: all.slice(0, head.documents) as StoredDocument[],
     deleted: all.slice(head.documents) as string[],
-    vectors: body.subarray(head.lines),
+    vectors: body.subarray(head.lines, vectorsEnd),
   });
-  return { ...segment, ...(typeof language === 'string' && { language }), name, before, part, parts, tip, version: kVersion, end };
+  const words = head.words ? wordsIn(body.slice(vectorsEnd), segment.documents) : undefined;
+  return { ...segment, ...(typeof language === 'string' && { language }), words, name, before, part, parts, tip, version, end };
 }
 
 async function decodeOld(bytes: Uint8Array, view: DataView): Promise<DecodedSegment> {
@@ -318,10 +302,10 @@ async function decodeFirst(where: string, bytes: Uint8Array, breather: Breather)
   if (bytes.length < kFixedBytes) throw cut(bytes);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const version = view.getUint32(8, true);
-  if (version === kVersion) return decodeNow(bytes, view, breather);
+  if (version === kVersion || version === kWordless) return decodeNow(bytes, view, breather);
   if (version === 1) return decodeOld(bytes, view);
   throw new UnsupportedError(
-    `${where}: expected version 1 or ${kVersion} of the format, found ${version}: a later version of wattn wrote it, or it is damaged`,
+    `${where}: expected a version up to ${kVersion} of the format, found ${version}: a later version of wattn wrote it, or it is damaged`,
   );
 }
 
@@ -361,7 +345,8 @@ export async function salvageSegment(
   try {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const { head, begin } = await readHead(bytes, view);
-    const body = bytes.subarray(begin, begin + head.lines + head.vectors);
+    const vectorsEnd = head.lines + head.vectors;
+    const body = bytes.subarray(begin, begin + vectorsEnd + (head.words ?? 0));
     const right = await Promise.all(
       head.blocks.map(async (block, i) => (await sha256Of(body.subarray(i * kBlockBytes, (i + 1) * kBlockBytes))) === block),
     );
@@ -376,7 +361,7 @@ export async function salvageSegment(
       else if (isStored(value)) segment.documents.push(value);
     }
     // Where a document's rows are is known only if all lines before it are.
-    if (sound(0, head.lines + head.vectors)) Object.assign(segment, { model: head.model, vectors: body.subarray(head.lines) });
+    if (sound(0, vectorsEnd)) Object.assign(segment, { model: head.model, vectors: body.subarray(head.lines, vectorsEnd) });
     return { segment, documents: head.documents, deleted: head.deleted };
   } catch {
     return undefined;

@@ -5,8 +5,10 @@ import { Contents } from './contents.js';
 import { isSameModel, type Embedder } from './embedder.js';
 import { isStemmed } from './language_names.js';
 import { cutStopwords, loadLanguage } from './languages.js';
+import { mannerOf } from './manner.js';
 import { SegmentLog } from './segment_log.js';
-import type { Segment, VectorModel } from './segments.js';
+import type { Segment } from './segments.js';
+import type { VectorModel } from './stored_documents.js';
 import { placeOf, type SegmentStore } from './stores.js';
 import type { IndexOptions, IndexPrecision } from './types.js';
 import { VectorRows } from './vector_rows.js';
@@ -31,7 +33,7 @@ export class StoredContents {
   ) {
     this.log = new SegmentLog(placeOf(name, store), store);
     const words = (options.words ?? {}) as Analysis;
-    const analyser = new Analyser(words);
+    const analyser = new Analyser(words, undefined, mannerOf(undefined));
     this.contents = new Contents(() => new Bm25(analyser, options.words ?? {}));
   }
 
@@ -40,7 +42,7 @@ export class StoredContents {
     if (language === undefined || language === this.contents.language) return;
     const words = this.options.words ?? {};
     const known = isStemmed(language) ? await loadLanguage('Index', language) : undefined;
-    const analyser = new Analyser(words as Analysis, known?.stem);
+    const analyser = new Analyser(words as Analysis, known?.stem, mannerOf(known && language));
     const stopwords = known && !words.stopwords ? cutStopwords(known.stopwords) : undefined;
     this.contents.readAs(language, stopwords, () => new Bm25(analyser, words));
   }
@@ -84,6 +86,7 @@ export class StoredContents {
   async refresh(isFirst: boolean): Promise<void> {
     this.checkOpen();
     let foreign: VectorModel | undefined;
+    let isWarm = !isFirst || !this.embedder;
     for await (const event of this.log.read()) {
       if ('begins' in event) {
         this.contents.vectors?.dispose();
@@ -100,6 +103,8 @@ export class StoredContents {
       const fits = segment.model ? await this.fits(segment.model) : false;
       if (segment.model && !fits) foreign = segment.model;
       await this.contents.apply(segment, fits, at);
+      if (!isWarm && this.contents.rows > 0) this.contents.vectors?.warm();
+      isWarm ||= this.contents.rows > 0;
     }
     this.contents.tidy();
     if (foreign && isFirst && this.contents.stale > 0 && this.options.other_model !== 're-embed') {
@@ -135,8 +140,9 @@ export class StoredContents {
    */
   async write(make: () => Promise<Segment | undefined>): Promise<void> {
     for (let tries = 0; tries < kTries; ++tries) {
-      const segment = await make();
-      if (!segment) return;
+      const made = await make();
+      if (!made) return;
+      const segment = this.store.forgets ? made : { ...made, words: await this.contents.storedWords(made.documents) };
       const fits = segment.model ? await this.fits(segment.model) : false;
       const number = await this.log.append(segment);
       if (number === undefined) {

@@ -7,6 +7,8 @@ export const kLockName = 'writer.lock';
 export interface SegmentStore {
   /** What it is, for `info()` and messages. */
   readonly kind: string;
+  /** Nothing but this index reads from it, so what is written is known. */
+  readonly forgets?: boolean;
   /** The names of all files. */
   list(): Promise<string[]>;
   /** A file. Empty: a writer claimed the name, and has not written. */
@@ -72,6 +74,7 @@ export function memoryStore(): SegmentStore {
   const files = new Map<string, Uint8Array | undefined>();
   return {
     kind: 'memory',
+    forgets: true,
     list: async () => [...files.keys()],
     read: async (name) => files.get(name)?.slice(),
     async add(name, bytes) {

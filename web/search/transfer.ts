@@ -2,16 +2,8 @@
 import { describe, InputError, ModelFormatError } from '../core/errors.js';
 import { concat } from '../core/texts.js';
 import { isSameModel } from './embedder.js';
-import {
-  Damage,
-  decodeSegments,
-  encodeSegment,
-  rowsOf,
-  storedRowBytes,
-  type DecodedSegment,
-  type Segment,
-  type VectorModel,
-} from './segments.js';
+import { Damage, decodeSegments, encodeSegment, type DecodedSegment, type Segment } from './segments.js';
+import { rowsOf, storedRowBytes, type VectorModel } from './stored_documents.js';
 import type { StoredContents } from './stored_contents.js';
 import { VectorRows } from './vector_rows.js';
 

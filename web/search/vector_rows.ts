@@ -24,6 +24,8 @@ const kMostDims = 65536;
 const kMostComponent = 1e15; // larger ones could sum to infinity
 const kPage = 65536;
 const kMostBytes = kPage * 65536;
+/** Rows that are enough for engines to optimise the loops over them. */
+const kWarmRows = 1 << 14;
 /** Rows cross in pieces of about this many bytes. */
 const kPieceBytes = 1 << 18;
 
@@ -179,6 +181,16 @@ export class VectorRows {
       rows[i] = places[2 * i + 1] as number;
     }
     return { rows, scores };
+  }
+
+  /** A look at some rows. Engines optimise code once it has run for some time, and meanwhile go on: the first search need not wait for that. */
+  warm(): void {
+    const { seam, memory } = this.open();
+    const rows = Math.min(this.rows, kWarmRows);
+    if (rows === 0) return;
+    const [at, ranked] = this.room(this.rows, seam.query_bytes(), 8 * seam.num_candidates(rows, 1)) as [number, number];
+    new Float32Array(memory.buffer, at, this.dim).fill(0);
+    seam.search(at, rows, 1, 0, ranked);
   }
 
   /** The dot products of the query with these rows, as stored: the numbers that search() returns for them. */

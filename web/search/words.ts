@@ -4,7 +4,8 @@ import { describe, InputError } from '../core/errors.js';
 import { Breather } from '../core/signal.js';
 import { readTexts } from '../core/texts.js';
 import type { AbortSignalLike } from '../core/types.js';
-import { Beginnings } from './beginnings.js';
+import { Beginnings, kMostWaiting } from './beginnings.js';
+import type { StoredWords } from './stored_words.js';
 
 /** A word of a text: `text.slice(start, end)`, folded to `word`, of which `term` is the stem. */
 export interface Word {
@@ -78,14 +79,33 @@ export class Analyser {
   private readonly terms = new Map<string, string>();
   /** The keys of `terms`. */
   readonly beginnings = new Beginnings();
+  /** What segments say of words, which nobody has asked for. */
+  private readonly learnt: StoredWords[] = [];
   private readonly stem: ((word: string) => string) | undefined;
   private readonly isNative: boolean;
 
-  /** native: stems words in lower case as they are written, with accents that an ending may need; the stem is folded then. */
-  constructor({ stem, stopwords }: Analysis, native?: (word: string) => string) {
+  /** Says how words are read: analysers of one manner read the same. Undefined: nothing can say it, such as with a stemmer of the caller's. */
+  readonly manner: string | undefined;
+
+  /**
+   * native: stems words in lower case as they are written, with accents that an ending may need; the stem is folded then. mannerOf: the manner with these
+   * folded stop words.
+   */
+  constructor(
+    private readonly analysis: Analysis,
+    private readonly native?: (word: string) => string,
+    private readonly mannerOf?: (stopwords: ReadonlySet<string>) => string,
+  ) {
+    const { stem, stopwords } = analysis;
     this.stem = stem ?? native;
     this.isNative = !stem && native !== undefined;
     this.stopwords = toStopwords(stopwords ?? []);
+    this.manner = stem ? undefined : mannerOf?.(this.stopwords);
+  }
+
+  /** Another one that reads the same and has read nothing. */
+  fresh(): Analyser {
+    return new Analyser({ ...this.analysis, stopwords: this.stopwords }, this.native, this.mannerOf);
   }
 
   /** Some words at a time, as a long text has millions. There is little work between two batches, whatever the text is. */
@@ -138,9 +158,27 @@ export class Analyser {
     return all;
   }
 
+  /** Whether words have stems, which are not always themselves. */
+  get hasStems(): boolean {
+    return this.stem !== undefined;
+  }
+
   /** The words that were read so far, with their stems; undefined: words are their own stems. */
   get known(): ReadonlyMap<string, string> | undefined {
+    this.settle();
     return this.stem && this.terms;
+  }
+
+  /** Takes the words that were read for a segment for some that were read here. */
+  learn(words: StoredWords): void {
+    this.learnt.push(words);
+    this.beginnings.addAll(words.words);
+    if (this.learnt.length > kMostWaiting) this.settle();
+  }
+
+  private settle(): void {
+    for (const { words, stems, terms } of this.learnt.splice(0))
+      words.forEach((word, i) => this.terms.set(word, terms[stems[i]!]!));
   }
 
   /** Stems are kept: a corpus has far fewer different words than words. */

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Damage, decodeSegments, encodeSegment, type Segment } from '../../../web/search/segments.js';
+import { StoredWords, WordsWriter } from '../../../web/search/stored_words.js';
 import { bytesSource, openView } from '../../../web/source/bytes_source.js';
 import { isWhole, readEntry, readPiece } from '../../../web/source/cache_entries.js';
 import { Progress } from '../../../web/source/model_files.js';
@@ -44,6 +45,26 @@ async function whole(files: Files, name: string, bytes: Uint8Array): Promise<Uin
   return Buffer.concat(parts);
 }
 
+function storedWords(): Uint8Array {
+  const words = new WordsWriter('manner');
+  words.document(3);
+  words.document(1);
+  words.term('text', 2, [0, ~0, ~1, 2], [2, 1, 1, 1]);
+  words.term('walk', 1, [2], [1]);
+  words.word('walking', 1);
+  words.title('title', [0, 2]);
+  return words.bytes();
+}
+
+function readWords(files: Files): void {
+  const words = StoredWords.read(file(files, 'words'), 2, 3);
+  for (let term = 0; term < (words?.terms.length ?? 0); ++term) {
+    words!.visit(term, (place) => {
+      if (!((place < 0 ? ~place : place) < 3)) throw new Error(`a place beyond all rows: ${place}`);
+    });
+  }
+}
+
 /** An index with all that a segment can hold. */
 const kSegment: Segment = {
   model: { name: 'tiny', dim: 4, precision: 'int8', probe: [1, -127, 0, 5] },
@@ -53,6 +74,7 @@ const kSegment: Segment = {
   ],
   deleted: ['c', 'd'],
   vectors: new Uint8Array(3 * (4 + 4)).map((_, i) => i),
+  words: StoredWords.read(storedWords(), 2, 3),
 };
 
 const kPlace = { name: 'a segment', before: '' };
@@ -151,6 +173,7 @@ const kSentences = ['config.json', 'tokenizer.json', 'tokenizer_config.json', 'm
 export const plain: Target[] = [
   { name: 'segment', seeds: [new Map()], damage: forgedSegment, read: readSegments },
   { name: 'segment bytes', seeds: [new Map([['segment', (await encodeSegment(kSegment, kPlace)).bytes]])], read: readSegments },
+  { name: 'words of a segment', seeds: [new Map([['words', storedWords()]])], read: readWords },
   {
     name: 'adapter',
     seeds: ['bert', 'bert-all', 'bert-classes', 'llama'].map((name) => from(`peft/${name}`, ...kAdapterFiles)),
