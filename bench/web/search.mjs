@@ -4,12 +4,13 @@
 // The vectors are all-MiniLM-L6-v2's (q8) of distinct English sentences of ../shared/data; embedding them takes a quarter of an hour, once, and
 // resumes. SENTENCES: how many are embedded; further rows are sums of two of them. Building the graphs takes minutes; GRAPHS=0 leaves
 // them out. The rivals are installed into build/rivals, outside the product's dependencies.
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { writeRecord } from './lib/record.mjs';
+import { sentences } from './lib/sentences.mjs';
 import { installRivals, rivals } from '../../tools/lib/rivals.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -29,44 +30,6 @@ for (const path of [data, minilm]) {
   process.exit(0);
 }
 
-/** Distinct sentences of 4 to 24 words, in an order that depends on their text alone. */
-function sentences() {
-  const all = new Map();
-  const add = (text) => {
-    const words = text.trim().replace(/\s+/g, ' ');
-    const count = words.split(' ').length;
-    if (count >= 4 && count <= 24) all.set(words.toLowerCase().replace(/[^a-z0-9]+/g, ' '), words);
-  };
-  const lines = (path) => readFileSync(join(data, path), 'utf8').split('\n');
-  for (const file of ['dev', 'test']) for (const line of lines(`pairs/snli/${file}.txt`)) line.split('\t').slice(0, 2).forEach(add);
-  for (const file of ['train', 'dev', 'test'])
-    for (const line of lines(`pairs/stsb/sts-${file}.csv`)) line.split('\t').slice(5, 7).forEach(add);
-  for (const file of readdirSync(join(data, 'pairs/tatoeba')).sort())
-    if (file.endsWith('.eng')) lines(`pairs/tatoeba/${file}`).forEach(add);
-  for (const file of ['train', 'test'])
-    for (const line of lines(`classification/sst2-sentences/${file}.tsv`)) add(line.split('\t')[0]);
-  for (const line of lines('classification/sms-spam/SMSSpamCollection.tsv')) add(line.split('\t')[1] ?? '');
-  for (const file of [
-    'text/wikitext2/wiki.valid.raw',
-    'text/wikitext2/wiki.test.raw',
-    'text/darwin.txt',
-    'text/bronte.txt',
-    'text/shakespeare.txt',
-  ])
-    lines(file)
-      .join(' ')
-      .split(/(?<=[.!?;])\s+(?=[A-Z"'])/)
-      .forEach(add);
-  const spread = (text) => {
-    let hash = 0;
-    for (let i = 0; i < text.length; ++i) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-    return hash >>> 0;
-  };
-  const found = [...all.values()].map((text) => [spread(text), text]).sort(([a], [b]) => a - b);
-  if (found.length < kSentences + kQueries) throw new Error(`expected ${kSentences + kQueries} sentences, found ${found.length}`);
-  return found.slice(0, kSentences + kQueries).map(([, text]) => text);
-}
-
 /** The queries' vectors, then the rows'. */
 async function vectors() {
   mkdirSync(folder, { recursive: true });
@@ -75,7 +38,7 @@ async function vectors() {
   if (done() < kSentences + kQueries) {
     const { pipeline } = await import(pathToFileURL(join(root, 'dist/node.js')).href);
     const embed = await pipeline('feature-extraction', minilm, { dtype: 'q8', threads: Number(process.env.THREADS ?? 1) });
-    const texts = sentences();
+    const texts = sentences(kSentences + kQueries);
     if (existsSync(file)) writeFileSync(file, readFileSync(file).subarray(0, done() * 4 * kDim));
     for (let at = done(); at < texts.length; at += 1000) {
       const { data } = await embed(texts.slice(at, at + 1000), { pooling: 'mean', normalize: true });
