@@ -1,5 +1,6 @@
 // Texts of ids from decoded tokens that are kept as strings (web/tokenizer/pieces.ts), against the same from WebAssembly.
 import { AutoTokenizer, type Tokenizer } from 'wattn';
+import { Pieces } from '../../web/tokenizer/pieces.js';
 import { expectError, readJson, tiny } from './support.js';
 
 /** No tokenizer has it, and it is too large to be kept: a text with it comes from WebAssembly. */
@@ -67,6 +68,22 @@ describe('decode', () => {
       [0, 0, 14, 0, 21],
     ]);
     await tokenizer.dispose();
+  });
+
+  it('asks for a token once, and after one on its place again', () => {
+    let asked = 0;
+    const pieces = new Pieces((ids, flags) => (++asked, ids.map((id) => `${id}/${flags} `)), true);
+    const ids = numbers(20_000, 200_000);
+    const textOf = (id: number) => pieces.of(id, false, false);
+    for (const id of ids) expect(textOf(id)).toBe(`${id}/0 `);
+    const before = asked;
+    for (const id of ids) textOf(id);
+    expect(pieces.join(ids, false, false)).toBe(ids.map((id) => `${id}/0 `).join(''));
+    expect(asked).toBe(before);
+    const far = 5 * 2 ** 18;
+    for (let i = 0; i < 3; ++i) for (const id of [7, 7 + far, 9 + far, 9]) expect(textOf(id)).toBe(`${id}/0 `);
+    expect(pieces.of(7, true, true)).toBe(pieces.join([7], true, false));
+    expect(textOf(7 ^ (1 << 16))).toBe(`${7 ^ (1 << 16)}/0 `);
   });
 
   it('forgets the texts of a vocabulary that has changed, and ends with its tokenizer', async () => {
