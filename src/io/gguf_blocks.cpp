@@ -26,14 +26,18 @@ void widen_w8(const std::uint8_t* block, float* out) {
 
 void widen_q8_0(const std::uint8_t* block, float* out) { widen_bytes(half_at(block), block + 2, 32, out); }
 
-// fifth: of Q5_0, the fifth bits of the codes, in 32 bits before the others.
+// Sixteen codes at a time: much of a small model is widened before the engine has optimised this. fifth: of Q5_0, the fifth bits of
+// the codes, in 32 bits before the others.
 void widen_codes(const std::uint8_t* block, const std::uint8_t* fifth, float* out) {
-  const float scale = half_at(block);
-  for (int i = 0; i < 32; ++i) {
-    int code = nibble(block + (fifth ? 6 : 2), i) - 8;
-    if (fifth) code += (fifth[i / 8] >> (i % 8) & 1) * 16 - 8;
-    out[i] = scale * static_cast<float>(code);
-  }
+  using SixteenBytes = std::uint8_t __attribute__((vector_size(16)));
+  SixteenBytes pairs;
+  std::memcpy(&pairs, block + (fifth ? 6 : 2), sizeof pairs);
+  const SixteenBytes low = (pairs & 15) - 8, high = (pairs >> 4) - 8;
+  std::uint8_t codes[32];
+  std::memcpy(codes, &low, sizeof low);
+  std::memcpy(codes + 16, &high, sizeof high);
+  for (int i = 0; fifth && i < 32; ++i) codes[i] += static_cast<std::uint8_t>((fifth[i / 8] >> (i % 8) & 1) * 16 - 8);
+  widen_bytes(half_at(block), codes, 32, out);
 }
 void widen_q4_0(const std::uint8_t* block, float* out) { widen_codes(block, nullptr, out); }
 void widen_q5_0(const std::uint8_t* block, float* out) { widen_codes(block, block + 2, out); }
