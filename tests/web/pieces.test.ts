@@ -82,7 +82,8 @@ describe('decode', () => {
     expect(asked).toBe(before);
     const far = 5 * 2 ** 18;
     for (let i = 0; i < 3; ++i) for (const id of [7, 7 + far, 9 + far, 9]) expect(textOf(id)).toBe(`${id}/0 `);
-    expect(pieces.of(7, true, true)).toBe(pieces.join([7], true, false));
+    textOf(7);
+    expect(pieces.of(7, true, true)).toMatch(/^7\/[1-3] $/); // without special tokens it is another
     expect(textOf(7 ^ (1 << 16))).toBe(`${7 ^ (1 << 16)}/0 `);
   });
 
