@@ -82,7 +82,10 @@ describe('text-ranking', () => {
     for (const call of plain.calls as Call[]) expectRanked(await rank(query, documents, { ...own, ...call.options }), call);
     const failing = (options: TextRankingOptions, message: RegExp) =>
       expectError(rank(query, documents, options), 'InputError', message);
-    await failing({ chat_template: plain.template }, /option 'true_token', such as \{ true_token: 'yes', false_token: 'no' \}/);
+    await failing(
+      { chat_template: plain.template },
+      /option 'true_token'. Qwen3-Reranker takes \{ true_token: 'yes', false_token: 'no' \}/,
+    );
     await failing({ ...own, chat_template: plain.drops }, /the text of the query and of the document does not reach the prompt/);
     await failing({ ...own, chat_template: '{{ messages[0].content }}' }, /the text of the document does not reach/);
     await failing({ ...own, chat_template: '{% raise %}' }, /cannot carry a query and a document \(chat template: /);
