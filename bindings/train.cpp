@@ -6,6 +6,7 @@
 #include "tasks/device.h"
 #include "tasks/find_spans.h"
 #include "tasks/input_gradient.h"
+#include "tasks/input_moments.h"
 #include "tasks/plan_text.h"
 #include "tasks/sparse_vectors.h"
 #include "tasks/token_vectors.h"
@@ -77,6 +78,7 @@ class FullModelHandle final : public ModelHandle {
 
   std::unique_ptr<Trainer> trainer_;  // web/ calls train_begin() first
   DeviceWeight device_weight_;        // that was asked for last
+  std::unique_ptr<InputMoments> moments_;
 };
 
 using Call = Result<void> (FullModelHandle::*)(Arguments&, PlainAnswer&);
@@ -274,6 +276,25 @@ Result<void> FullModelHandle::blocks_of(Arguments& in, PlainAnswer& out) {
   std::vector<std::uint8_t> blocks;
   for (const std::string& name : in.words()) blocks.push_back(static_cast<std::uint8_t>(loader_->blocks_of(name)));
   BlocksAnswer{out}.blocks(std::move(blocks));
+  return {};
+}
+
+Result<void> FullModelHandle::watch_inputs(Arguments& in, PlainAnswer& out) {
+  moments_.reset();
+  const auto names = in.words();
+  std::vector<std::int32_t> layers;
+  if (!names.empty()) {
+    moments_ = std::make_unique<InputMoments>(model(), names);
+    layers = moments_->layers();
+  }
+  WatchAnswer{out}.layers(std::move(layers));
+  return {};
+}
+Result<void> FullModelHandle::input_moments(Arguments& in, PlainAnswer& out) {
+  auto moments = moments_->take(in.integer<int>());
+  const MomentsAnswer say{out};
+  say.tokens(moments.tokens);
+  say.sums(std::move(moments.sums));
   return {};
 }
 

@@ -160,6 +160,8 @@ class Model {
   void delete_adapter(int number);
   // Its additions become part of the model's weights, and the rest of it is used by every run. Delete the others before.
   Result<void> merge_adapter(int number);
+  // In place of an adapter's changes, until one is used; null: none. They must outlive their use here.
+  void set_lora(const Lora* lora);
 
  private:
   friend class ModelLoader;

@@ -60,9 +60,13 @@ Result<void> Model::use_adapter(int number) {
   if (Adapter* used = find_adapter(adapter_)) used->exchange_vectors();
   if (adapter) adapter->exchange_vectors();
   adapter_ = number;
-  transformer_.set_lora(lora());
-  if (decoder_) decoder_->set_lora(lora());
+  set_lora(lora());
   return {};
+}
+
+void Model::set_lora(const Lora* lora) {
+  transformer_.set_lora(lora);
+  if (decoder_) decoder_->set_lora(lora);
 }
 
 void Model::delete_adapter(int number) {

@@ -93,6 +93,7 @@ void changed_linear(const Compute& compute, const LinearWeights& layer, const fl
                     const LinearScratch& scratch, float* y) {
   const LinearWeights used = compute.lora->used_for(layer);
   const Compute plain{compute.kernels, compute.team};
+  if (compute.lora->watch) compute.lora->watch->on_inputs(plain, layer, x, tokens);
   linear(plain, used, x, tokens, Activation::kNone, scratch, y);
   for (const Lora* lora = compute.lora; lora; lora = lora->before) {
     for (const LoraChange& change : lora->changes) {

@@ -48,12 +48,21 @@ struct LoraTables {
 // out[i, :] becomes what the additions make of it, as row ids[i] of the table.
 void add_table_rows(const LoraTables& tables, const void* table, std::span<const std::int32_t> ids, float* out);
 
+// Is shown what linear layers read.
+class InputWatch {
+ public:
+  virtual ~InputWatch() = default;
+  // x: [tokens, layer.in], before the layer computes.
+  virtual void on_inputs(const Compute& compute, const LinearWeights& layer, const float* x, std::int64_t tokens) = 0;
+};
+
 struct Lora {
   std::vector<LoraChange> changes{};
   std::shared_ptr<const LoraTables> tables{};  // or null
   const Lora* before = nullptr;                // whose changes hold too
   std::int64_t rank = 0;                       // the largest
   float* scratch = nullptr;                    // of lora_scratch() floats
+  InputWatch* watch = nullptr;                 // or null
 
   // The layer that is used instead of this one, or itself.
   LinearWeights used_for(const LinearWeights& layer) const;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pipeline } from 'wattn';
+import { packModel, pipeline } from 'wattn';
 import { cli, linesOf, wattn } from './cli_support.js';
 import { root, serveHub, tiny, tinyFiles } from './support.js';
 
@@ -175,6 +175,14 @@ describe('wattn pack', () => {
   };
   afterAll(() => rmSync(folder, { recursive: true }));
 
+  it('rounds by the texts of --calibrate', async () => {
+    const out = join(folder, 'rounded.gguf');
+    const lines = file('texts.txt', 'the old bridge\r\n\nover the river and its bank\n');
+    await wattn(['pack', '--model', tiny, '--dtype', 'q4', '--calibrate', lines, '--out', out]);
+    const calibrate = ['the old bridge', 'over the river and its bank'];
+    expect(Buffer.compare(readFileSync(out), await packModel(tiny, { dtype: 'q4', calibrate }))).toBe(0);
+  });
+
   it('cuts, writes and says what it costs', async () => {
     const out = join(folder, 'small.gguf');
     const corpus = file('corpus.txt', 'the old bridge\n\nover the river\r\n');
@@ -208,6 +216,8 @@ describe('wattn pack', () => {
       [['--vocab', '300'], /'vocab': expected texts in option 'corpus'/],
       [['--vocab', '300', '--corpus', join(folder, 'none.txt')], /--corpus: cannot read .*none.txt: ENOENT/],
       [['--vocab', '300', '--corpus', file('empty.txt', '\n')], /'corpus': expected texts, found 'none'/],
+      [['--dtype', 'q4', '--calibrate', join(folder, 'none.txt')], /--calibrate: cannot read .*none.txt: ENOENT/],
+      [['--dtype', 'q4', '--calibrate', file('empty.txt', '\n')], /'calibrate': expected texts, found none/],
       [['--layers', '0,x'], /--layers: expected numbers separated by commas, found 'x'/],
       [['--layers', '7'], /'layers': expected rising numbers from 0 to 1, found 7/],
       [['--dim', '64'], /'dim': expected at most the vector's 32 components, found 64/],

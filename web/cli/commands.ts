@@ -64,7 +64,7 @@ export const kCommands: Record<string, Options> = {
   inspect: { ...kModel, ...kCompute, ...options('seq', 'plan json') },
   doctor: { ...kModel, ...kCompute, ...options('task', 'json') },
   models: options('task language max-bytes', 'json help'),
-  pack: { ...kModel, ...options('dtype out hub vocab layers dim check', '', 'corpus') },
+  pack: { ...kModel, ...options('dtype out hub vocab layers dim check', '', 'corpus calibrate') },
   download: { ...kModel, ...options('task') },
   cache: options('revision cache-dir', 'help'),
   evaluate: { ...kModel, ...kCompute, ...options('task data train columns labels similarity seed') },

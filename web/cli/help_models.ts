@@ -18,6 +18,8 @@ Writes a model as one file that loads like the original, and {"file": .., "bytes
                         costs least, else q8. native: 8.5 as wattn's q8 multiplies them, which load fastest
   --vocab N             keep N pieces of the vocabulary: special tokens, single characters, and what --corpus uses most
   --corpus FILE         texts like those that the model will read, one per line (may be repeated)
+  --calibrate FILE      with --dtype q4 or mixed: some hundred texts like those that the model will read, one per line (may be repeated).
+                        The model reads them, and is rounded so that it changes least for such texts
   --layers 0,2,4        keep these layers
   --dim N               keep the first N components of the sentence vector (for models trained so: Matryoshka)
   --check FILE          measure the cost: FILE has two sentences and a score per line, separated by tabs. Adds {"check": {"pairs": ..,

@@ -15,14 +15,14 @@ const cannot =
   };
 
 /** The lines of files. */
-async function* corpusOf(files: readonly string[]): AsyncGenerator<string> {
+async function* textsOf(files: readonly string[], option: string): AsyncGenerator<string> {
   for (const file of files) {
     try {
-      for await (const lines of linesOf(createReadStream(file), `--corpus: ${file}`)) {
+      for await (const lines of linesOf(createReadStream(file), `--${option}: ${file}`)) {
         for (const line of lines) if (line.trim() !== '') yield line.replace(/\r$/, '');
       }
     } catch (error) {
-      throw error instanceof InputError ? error : cannot('corpus', 'read', file)(error as { code?: string });
+      throw error instanceof InputError ? error : cannot(option, 'read', file)(error as { code?: string });
     }
   }
 }
@@ -69,11 +69,15 @@ export async function pack(values: Values, positionals: string[]): Promise<void>
   const check = text(values, 'check');
   const pairs = check === undefined ? undefined : await readPairs(check);
   const corpus = values['corpus'] as string[] | undefined;
+  const texts = values['calibrate'] as string[] | undefined;
+  const calibrate: string[] | undefined = texts && [];
+  for await (const line of textsOf(texts ?? [], 'calibrate')) calibrate?.push(line);
   const options: PackOptions = given({
     ...loadOptions(values),
     dtype: choice(values, 'dtype', ['f32', 'f16', 'q8', 'q4', 'mixed', 'native']) as PackOptions['dtype'],
     vocab: count(values, 'vocab'),
-    corpus: corpus && corpusOf(corpus),
+    corpus: corpus && textsOf(corpus, 'corpus'),
+    calibrate,
     layers: layersOf(values),
     dim: count(values, 'dim'),
   });

@@ -656,6 +656,17 @@ export interface BlocksAnswer extends Answer {
   blocks: Uint8Array;
 }
 
+export interface WatchAnswer extends Answer {
+  /** [names] the number of the layer that reads by this matrix; -1: none does as y = x W^T */
+  layers: Int32Array;
+}
+
+export interface MomentsAnswer extends Answer {
+  /** [in, in] of x x^T over the tokens; empty if there were none */
+  sums: Float32Array;
+  tokens: number;
+}
+
 export interface TrainBegunAnswer extends Answer {
   target_modules: string[];
   /** what PEFT would find, too, under those names */
@@ -826,6 +837,10 @@ export interface FullModelCalls {
   device_read(job: number, ids: ArrayLike<number>, slot: number, position: number): Answer;
   /** between begin and finish */
   blocks_of(names: readonly string[]): BlocksAnswer;
+  /** of these tensors' layers, from now on: see tasks/input_moments.h. None: no more */
+  watch_inputs(names: readonly string[]): WatchAnswer;
+  /** once for each watched layer */
+  input_moments(layer: number): MomentsAnswer;
   /** of one text: see tasks/input_gradient.h. Empty lists are not given */
   input_gradient(
     input_ids: ArrayLike<number>,
@@ -905,7 +920,7 @@ export interface TrainingCalls {
 /** The calls of each handle, in their order in C++, each with the kinds of its arguments: see kWrite in wire_calls.ts. */
 export const kCalls = {
   Model:
-    'describe l,gguf_files b,begin lo,begin_weight_file sn,push b,make_room_for_helpers n,use_helpers n,finish,add_adapter wif,use_adapter n,delete_adapter n,merge_adapter n,embed tonn,predict tton,generate Ion,constrain iin,propose in,rows,set_rows f,end_generation,save_prefix i,load_prefix ibn,release_prefix n,run nn,cancel n,forward iiiiifffwFo,describe_tokenizer,tokens_to_string w,token_to_id s,info,summary n,find_spans tton,token_vectors ton,sparse_vectors ton,plan,device_plan,device_weight nn,device_bytes nnn,device_batch nn,device_rows nnn,device_step nf,device_tokens n,device_logits nf,device_read ninn,blocks_of w,input_gradient iiifffn,train_begin o,train_plan nnnn,train_words ttifn,train_count ttifn,train_accumulate ttifnn,train_outputs ttifnnn,train_gradient fn,train_drop,train_evaluate ttifn,train_update,train_state,train_set_state fn,train_adapter,checkpoint',
+    'describe l,gguf_files b,begin lo,begin_weight_file sn,push b,make_room_for_helpers n,use_helpers n,finish,add_adapter wif,use_adapter n,delete_adapter n,merge_adapter n,embed tonn,predict tton,generate Ion,constrain iin,propose in,rows,set_rows f,end_generation,save_prefix i,load_prefix ibn,release_prefix n,run nn,cancel n,forward iiiiifffwFo,describe_tokenizer,tokens_to_string w,token_to_id s,info,summary n,find_spans tton,token_vectors ton,sparse_vectors ton,plan,device_plan,device_weight nn,device_bytes nnn,device_batch nn,device_rows nnn,device_step nf,device_tokens n,device_logits nf,device_read ninn,blocks_of w,watch_inputs w,input_moments n,input_gradient iiifffn,train_begin o,train_plan nnnn,train_words ttifn,train_count ttifn,train_accumulate ttifnn,train_outputs ttifnnn,train_gradient fn,train_drop,train_evaluate ttifn,train_update,train_state,train_set_state fn,train_adapter,checkpoint',
   Tokenizer: 'load l,load_gguf bn,describe',
   Training: 'load b,feed t,step,result',
 } as const;

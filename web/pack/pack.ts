@@ -1,6 +1,7 @@
 // A model as one GGUF file, and how near it is to the original. The work is done by packing.ts, which is loaded when it is needed.
 import { readOptions } from '../core/options.js';
 import { concat } from '../core/texts.js';
+import { Engine } from '../engine/engine.js';
 import { Loading } from '../engine/loading.js';
 import type { Answer, SeamModel } from '../host/seam.js';
 import { fullWasm } from '../host/wasm_loader.js';
@@ -32,6 +33,8 @@ async function blocksOf(files: readonly NamedBytes[], names: readonly string[]):
 }
 
 const kParts: PackParts = {
+  loadWhole: (model, options) =>
+    Engine.load({ where: 'pack', model, options: { ...options, dtype: 'f32' }, head: 'none', wasm: fullWasm() }),
   blocksOf,
   openGguf,
   loadFrom,
@@ -48,6 +51,7 @@ const kRules = {
   dtype: ['f32', 'f16', 'q8', 'q4', 'mixed', 'native'],
   vocab: 'count',
   corpus: 'any',
+  calibrate: 'any',
   layers: 'any',
   dim: 'count',
 } as const;

@@ -6,6 +6,8 @@ import type { openModelFiles, openWeightFile, streamWeights } from '../source/we
 import type { AutoTokenizer } from '../tokenizer/tokenizer.js';
 import type { NamedBytes } from '../source/model_files.js';
 import type { pipeline } from '../tasks/pipeline.js';
+import type { Engine } from '../engine/engine.js';
+import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 
 export interface PackParts {
   openGguf: typeof openGguf;
@@ -16,5 +18,7 @@ export interface PackParts {
   streamWeights: typeof streamWeights;
   AutoTokenizer: typeof AutoTokenizer;
   pipeline: typeof pipeline;
+  /** The model whole, in the WebAssembly that has all calls. */
+  loadWhole: (model: ModelSpecifier, options: SourceOptions) => Promise<Engine>;
   blocksOf: (files: readonly NamedBytes[], names: readonly string[]) => Promise<Uint8Array>;
 }

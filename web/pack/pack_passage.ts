@@ -56,10 +56,10 @@ class TensorStream {
     this.held = rest.length;
     const { dtype, shape, name } = this.info;
     const values = toFloats({ name, dtype, shape, bytes: bytes.subarray(0, count * this.rowBytes) });
-    const { head = 1, add, type } = this.planned;
+    const { head = 1, add, type, round } = this.planned;
     const kept = this.select(head > 1 ? takeTurns(values, head, shape) : values, count);
     if (add !== undefined) for (let i = 0; i < kept.length; ++i) kept[i] = (kept[i] as number) + add;
-    await this.write(toBlocks(kept, type, this.planned.shape.at(-1) ?? 1));
+    await this.write(round ? await round(kept) : toBlocks(kept, type, this.planned.shape.at(-1) ?? 1));
     this.row += count;
   }
 

@@ -22,6 +22,8 @@ export interface Planned extends GgufTensor {
   head?: number | undefined;
   /** What is added to each value. */
   add?: number | undefined;
+  /** Makes blocks of rows, where toBlocks() does not. */
+  round?: ((values: Float32Array) => Promise<Uint8Array>) | undefined;
 }
 
 export const isIndex = (file: string) => file.endsWith('.index.json');

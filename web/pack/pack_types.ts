@@ -18,6 +18,11 @@ export interface PackOptions extends SourceOptions {
   vocab?: number | undefined;
   /** Texts like those that the model will read; needed with `vocab`. */
   corpus?: TrainingTexts | undefined;
+  /**
+   * Texts like those that the model will read, some hundred: the model reads them, and its layers' matrices in 4 bits (`dtype: 'q4'` or `'mixed'`) are
+   * rounded so that what the layers give for such texts changes least. None of the texts is in the file.
+   */
+  calibrate?: readonly string[] | undefined;
   /** Numbers of the layers to keep, rising from 0 on. */
   layers?: readonly number[] | undefined;
   /** Components of the sentence vector to keep: the first ones (Matryoshka). The file embeds that wide by itself. */

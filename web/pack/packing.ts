@@ -8,6 +8,7 @@ import { bytesOf, ggufHeader, padding, sizeOf } from '../source/gguf_writer.js';
 import type { NamedBytes } from '../source/model_files.js';
 import type { ModelSpecifier } from '../source/types.js';
 import type { TrainingTexts } from '../tokenizer/types.js';
+import { Calibration } from './calibration.js';
 import { jsonOf } from './pack_config.js';
 import { Passage, type Write } from './pack_passage.js';
 import { isIndex, keyOf, makePlan, modulesOf, type Found } from './pack_plan.js';
@@ -77,22 +78,46 @@ async function countTokens(
 }
 
 function checkPack(options: PackOptions): void {
-  const { vocab, corpus, layers } = options;
+  const { vocab, corpus, layers, calibrate, dtype = 'q8' } = options;
   if (vocab != null && corpus == null)
     throw new InputError("pack: option 'vocab': expected texts in option 'corpus', which say what pieces are used, found none");
   if (corpus != null && vocab == null) throw new InputError("pack: option 'corpus' has no effect without option 'vocab'");
   if (layers != null && !Array.isArray(layers))
     throw new InputError(`pack: option 'layers': expected an array of numbers, found ${describe(layers)}`);
+  if (calibrate == null) return;
+  if (dtype !== 'q4' && dtype !== 'mixed')
+    throw new InputError(
+      `pack: option 'calibrate': expected dtype 'q4' or 'mixed', as nothing else is rounded to 4 bits, found '${dtype}'`,
+    );
+  if (layers != null)
+    throw new InputError("pack: option 'calibrate': expected no option 'layers', as it needs what the layers that are kept read");
 }
 
 /** Small files that only generation uses. */
 const kGenerationFiles = ['generation_config.json', 'chat_template.jinja'];
 
 export async function packTo(parts: PackParts, model: ModelSpecifier, write: Write, options: PackOptions): Promise<PackReport> {
-  const { openGguf, loadFrom, openModel, openModelFiles, openWeightFile, streamWeights } = parts;
-  const { readTensors } = await import('../source/static_model.js');
   checkPack(options);
-  if (openGguf(model, options)) throw new InputError('pack: expected a model of safetensors or .bin files, found a GGUF file');
+  if (parts.openGguf(model, options))
+    throw new InputError('pack: expected a model of safetensors or .bin files, found a GGUF file');
+  // Before the files are opened, as two loads of a model wait for each other.
+  const calibration = options.calibrate == null ? undefined : await Calibration.open(parts, model, options);
+  try {
+    return await packFiles(parts, model, write, options, calibration);
+  } finally {
+    calibration?.close();
+  }
+}
+
+async function packFiles(
+  parts: PackParts,
+  model: ModelSpecifier,
+  write: Write,
+  options: PackOptions,
+  calibration: Calibration | undefined,
+): Promise<PackReport> {
+  const { loadFrom, openModel, openModelFiles, openWeightFile, streamWeights } = parts;
+  const { readTensors } = await import('../source/static_model.js');
   let counts: Float64Array | undefined;
   const countsOf = async (files: readonly NamedBytes[], ids: number) =>
     (counts ??= await countTokens(parts, files, options.corpus as TrainingTexts, ids, options.signal ?? undefined));
@@ -119,6 +144,7 @@ export async function packTo(parts: PackParts, model: ModelSpecifier, write: Wri
       found.push(...tensors.map((tensor) => ({ ...tensor, name: folderOf(file) + tensor.name, key: keyOf(file, tensor.name) })));
     }
     const plan = await makePlan(files, found, options, countsOf, parts.blocksOf);
+    calibration?.attach(found, plan.tensors);
     const order = found.flatMap(({ key }) => plan.tensors.get(key) ?? []).filter(({ shape }) => sizeOf(shape) > 0);
     const metadata = [
       ...plan.metadata,

@@ -163,9 +163,9 @@ const kTriedScales = Array.from({ length: 19 }, (_, i) => 8 / (8 + 0.1 * (i - 9)
 /**
  * The scale of 32 numbers that begin there, of which each becomes a whole number from -8 to 7 times the scale. It has the least sum of squared
  * differences among those tried, each fitted to the whole numbers that it gives (least squares, sum(x q) / sum(q q)). As ggml, it puts the number that is
- * largest without its sign at -8.
+ * largest without its sign at -8. weights: of the squares, from the first number of the block on; undefined: all alike.
  */
-function q4Scale(values: Float32Array, begin: number): number {
+export function q4Scale(values: Float32Array, begin: number, weights?: Float32Array): number {
   let extreme = 0;
   for (let i = begin; i < begin + 32; ++i) if (abs(values[i] as number) > abs(extreme)) extreme = values[i] as number;
   let [best, most] = [0, 0];
@@ -175,8 +175,9 @@ function q4Scale(values: Float32Array, begin: number): number {
     for (let i = begin; i < begin + 32; ++i) {
       const value = values[i] as number;
       const code = max(-8, min(7, round(value * inverse)));
-      along += value * code;
-      squares += code * code;
+      const weighted = weights ? code * (weights[i - begin] as number) : code;
+      along += value * weighted;
+      squares += code * weighted;
     }
     // What is left of sum(x x) after the fit is less by this.
     const explained = (along * along) / squares;
@@ -185,20 +186,26 @@ function q4Scale(values: Float32Array, begin: number): number {
   return best;
 }
 
-/** Blocks of 32: an f16 scale and four bits less 8, the low nibbles first (ggml's block_q4_0). */
-function toQ4(values: Float32Array): Uint8Array {
-  const out = new DataView(new ArrayBuffer((values.length / 32) * 18));
-  for (let from = 0, to = 0; from < values.length; from += 32, to += 18) {
-    const half = floatToHalf(q4Scale(values, from));
-    const scale = halfToFloat(half);
-    const inverse = scale === 0 ? 0 : 1 / scale;
-    out.setUint16(to, half, true);
-    const nibble = (value: number) => max(0, min(15, round(value * inverse) + 8));
+/** The whole number, -8 to 7, that stands for a value where a block has this scale. */
+export const q4Code = (value: number, scale: number): number => (scale === 0 ? 0 : max(-8, min(7, round(value * (1 / scale)))));
+
+/** Blocks of 32: an f16 scale and four bits less 8, the low nibbles first (ggml's block_q4_0). codes: from -8 to 7. */
+export function q4Blocks(scales: Uint16Array, codes: Int8Array): Uint8Array {
+  const out = new DataView(new ArrayBuffer(scales.length * 18));
+  for (let from = 0, to = 0; from < codes.length; from += 32, to += 18) {
+    out.setUint16(to, scales[from / 32] as number, true);
     for (let i = 0; i < 16; ++i) {
-      out.setUint8(to + 2 + i, nibble(values[from + i] as number) | (nibble(values[from + i + 16] as number) << 4));
+      out.setUint8(to + 2 + i, ((codes[from + i] as number) + 8) | (((codes[from + i + 16] as number) + 8) << 4));
     }
   }
   return new Uint8Array(out.buffer);
+}
+
+function toQ4(values: Float32Array): Uint8Array {
+  const scales = Uint16Array.from({ length: values.length / 32 }, (_, block) => floatToHalf(q4Scale(values, 32 * block)));
+  const held = Float32Array.from(scales, halfToFloat);
+  const codes = Int8Array.from(values, (value, i) => q4Code(value, held[i >> 5] as number));
+  return q4Blocks(scales, codes);
 }
 
 const kSteps = 12582912; // 1.5 * 2^23
