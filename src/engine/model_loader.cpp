@@ -385,9 +385,10 @@ Result<void> ModelLoader::begin_modules() {
   if (!weights.ok()) return weights.error();
   model.module_memory_ = std::move(weights).value();
   take(model.module_memory_);
-  // A GGUF file includes the modules' tensors.
+  // A GGUF file includes the modules' tensors, but for bge-m3's layer (web/source/retrieval_files.ts).
+  const bool is_gguf = weight_files_.front().ends_with(".gguf");
   for (const SentenceModule& module : modules) {
-    if (!module.path.empty() && !weight_files_.front().ends_with(".gguf")) weight_files_.push_back(module.path + module.file);
+    if (!module.path.empty() && (!is_gguf || module.file[0] == '.')) weight_files_.push_back(module.path + module.file);
   }
   return {};
 }

@@ -221,7 +221,10 @@ export class Engine implements AnyEngine {
         return { from, ...(await openModelFiles(from, progress, signal, more)) };
       };
       const opening = gguf
-        ? openGgufModel(gguf, progress, signal, (bytes) => making.ggufFiles(bytes)).then((opened) => ({ from: source, ...opened }))
+        ? openGgufModel(gguf, progress, signal, (bytes) => making.ggufFiles(bytes)).then(async (opened) => ({
+            from: retrieves ? (await import('../source/retrieval_files.js')).openPackedLayers(source, opened.files) : source,
+            ...opened,
+          }))
         : openFiles();
       const [, { from, files, single }] = await abortable(Promise.all([making.made(), opening]), signal);
       const precision = options.precision ?? 'exact';

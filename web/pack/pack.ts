@@ -23,8 +23,10 @@ type BlocksHandle = SeamModel & { blocks_of(names: readonly string[]): Answer & 
 async function blocksOf(files: readonly NamedBytes[], names: readonly string[]): Promise<Uint8Array> {
   const loading = new Loading(1, fullWasm());
   try {
-    const isOfVectors = files.some(([name]) => name === 'modules.json');
-    const head = files.some(([name]) => name === kSpanConfig) ? 'spans' : isOfVectors ? 'none' : 'own_lm';
+    const { isSavedRanker } = await import('../source/ranking_files.js');
+    const has = (wanted: string) => files.some(([name]) => name === wanted);
+    const ofModules = isSavedRanker(files) ? 'ranking' : 'none';
+    const head = has(kSpanConfig) ? 'spans' : has('modules.json') ? ofModules : 'own_lm';
     await loading.ask((handle) => handle.begin([...files], { precision: 'exact', dtype: 'q8', head, adapted_head: false }));
     return (await loading.ask((handle) => (handle as BlocksHandle).blocks_of(names))).blocks;
   } finally {

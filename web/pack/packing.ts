@@ -132,6 +132,8 @@ async function packFiles(
     const { files, single, from = source } = await openModelFiles(source, progress, signal, kGenerationFiles);
     if (from.routes)
       throw new UnsupportedError(`pack: expected a model for every text, found '${source.name}' with a Router in modules.json`);
+    const { packedLayers } = await import('../source/retrieval_files.js');
+    const layers = await packedLayers(source, files, signal);
     const names = [...(single ? [single.name] : shardsOf(files)), ...moduleWeights(files)];
     const found: Found[] = [];
     let first = single;
@@ -146,11 +148,12 @@ async function packFiles(
     const plan = await makePlan(files, found, options, countsOf, parts.blocksOf);
     calibration?.attach(found, plan.tensors);
     const order = found.flatMap(({ key }) => plan.tensors.get(key) ?? []).filter(({ shape }) => sizeOf(shape) > 0);
+    const small = [...plan.files, ...layers];
     const metadata = [
       ...plan.metadata,
       ['wattn.dtype', options.dtype ?? 'q8'],
-      ['wattn.files', plan.files.map(([name]) => name)],
-      ['wattn.contents', plan.files.map(([, content]) => content)],
+      ['wattn.files', small.map(([name]) => name)],
+      ['wattn.contents', small.map(([, content]) => content)],
     ] as const;
     const header = ggufHeader(metadata, order);
     await out(header);

@@ -17,6 +17,9 @@ import type { ModelSource } from './source.js';
 import { kM3Layers } from './m3_layers.js';
 import { openTorchFile } from './torch_file.js';
 
+/** In a packed file, in place of `.pt`. */
+const kPackedLayer = '/model.safetensors';
+
 /** Small files of a tokenizer. */
 const kTokenizer = ['tokenizer.json', 'tokenizer_config.json', 'vocab.txt', 'special_tokens_map.json', 'added_tokens.json'];
 
@@ -55,6 +58,22 @@ async function openLayer(source: ModelSource, name: string, held: Map<string, Ui
   held.set(file, bytes);
   held.set(`${name}/config.json`, new TextEncoder().encode(JSON.stringify({ in_features, out_features })));
   return true;
+}
+
+/** The layers of bge-m3, as a packed file has them beside its tensors; none: the model has none. */
+export async function packedLayers(source: ModelSource, files: readonly NamedBytes[], signal: AbortSignal): Promise<NamedBytes[]> {
+  const list = parse(files.filter(([name]) => name === 'modules.json'));
+  if (Array.isArray(list) && typed(list[1]).type !== 'Pooling') return [];
+  const held = new Map<string, Uint8Array>();
+  for (const name of kM3Layers) if (!(await openLayer(source, name, held, signal))) break;
+  return [...held].map(([name, bytes]) => [name.replace(/\.pt$/, kPackedLayer), bytes]);
+}
+
+/** A packed model with these layers where the original has them. files: those in its header. */
+export function openPackedLayers(source: ModelSource, files: readonly NamedBytes[]): ModelSource {
+  const layers = files.filter(([name]) => kM3Layers.some((layer) => name === layer + kPackedLayer));
+  const held = new Map(layers.map(([name, bytes]) => [name.replace(kPackedLayer, '.pt'), bytes]));
+  return openInFolder(source, '', held, []);
 }
 
 /** ofTokens: whether vectors of tokens are wanted, or sparse ones alone. */
