@@ -19,9 +19,8 @@ from tokenizers import Tokenizer
 from transformers import BertModel
 
 import evaluate
-from gguf_bert import describe, gguf_name
+from gguf_bert import describe, gguf_name, q4_0
 from pieces import EMOJI
-from rounding import codes_of
 from sentiment import BLAME, EMOTIONS, NEGATIVE, NEUTRAL, POSITIVE, PRAISE
 from student import LABELS, make_student, shape_rounded
 from train import RECIPES, embedder, sentiment_logits
@@ -31,15 +30,6 @@ NAMES = {
     "default": ("wattn-default", "Small sentence encoder with a sentiment head, trained from all-MiniLM-L6-v2"),
 }
 POLAR_SEEN_AS_NEUTRAL = 0.015  # of the sentences that are held out and have a sentiment, this share may get the label NEUTRAL
-
-
-def q4_0(values, scale):
-    """Bytes of GGUF's q4_0 [rows, columns / 32 * 18]: of each block an f16 scale, then its numbers plus 8, two a byte."""
-    rows, columns = values.shape
-    codes = (codes_of(values.reshape(rows, -1, 32), scale.reshape(rows, -1, 1)) + 8).to(torch.uint8).numpy()
-    packed = codes[:, :, :16] | codes[:, :, 16:] << 4
-    scales = scale.numpy().astype(np.float16).reshape(rows, -1, 1).view(np.uint8)
-    return np.concatenate([scales, packed], axis=2).reshape(rows, -1)
 
 
 def write(student, tokenizer, path, name, description, has_head):

@@ -1,6 +1,9 @@
 """A BERT in GGUF: llama.cpp's names of tensors and keys. A head for labels is its cls.output with classifier.output_labels."""
 
 import gguf
+import numpy as np
+import torch
+from rounding import codes_of
 
 NAMES = {
     "bert.embeddings.word_embeddings": "token_embd",
@@ -48,3 +51,12 @@ def describe(w, config, tokenizer):
     w.add_token_type_count(2)
     for key, token in (("bos", "[CLS]"), ("eos", "[SEP]"), ("sep", "[SEP]"), ("pad", "[PAD]"), ("unk", "[UNK]"), ("mask", "[MASK]")):
         getattr(w, f"add_{key}_token_id")(tokens.index(token))
+
+
+def q4_0(values, scale):
+    """Bytes of GGUF's q4_0 [rows, columns / 32 * 18]: of each block an f16 scale, then its numbers plus 8, two a byte."""
+    rows, columns = values.shape
+    codes = (codes_of(values.reshape(rows, -1, 32), scale.reshape(rows, -1, 1)) + 8).to(torch.uint8).numpy()
+    packed = codes[:, :, :16] | codes[:, :, 16:] << 4
+    scales = scale.numpy().astype(np.float16).reshape(rows, -1, 1).view(np.uint8)
+    return np.concatenate([scales, packed], axis=2).reshape(rows, -1)

@@ -92,6 +92,8 @@ def begin_rounded(student, ids):
                 student.bert(batch, attention_mask=mask)
 
     round_model(student.bert, run)
+    if student.bert.pooler is None:
+        return
     pooler = student.bert.pooler.dense
     blocks = pooler.weight.reshape(-1, BLOCK)
     scale = best_scales(blocks)
@@ -102,8 +104,9 @@ def begin_rounded(student, ids):
 
 def shape_rounded(student):
     """The student as begin_rounded leaves it, to load a checkpoint into."""
-    parts = [student.bert.embeddings.word_embeddings, student.bert.pooler.dense, *(m for m in student.bert.encoder.modules() if isinstance(m, torch.nn.Linear))]
-    for part in parts:
+    pooler = [student.bert.pooler.dense] if student.bert.pooler else []
+    layers = [m for m in student.bert.encoder.modules() if isinstance(m, torch.nn.Linear)]
+    for part in (student.bert.embeddings.word_embeddings, *pooler, *layers):
         rows, columns = part.weight.shape
         part.register_buffer("scale", torch.zeros(rows, columns // BLOCK))
         if isinstance(part, torch.nn.Linear):
