@@ -16,12 +16,11 @@ from model import config_of, read_base, shape_of_tagger, tokenizer_json
 from student import shape_rounded
 from tagged import TAGS
 from tokenizers import Tokenizer
-from train import dev_scores, found_in, logits_of, read
+from train import found_in, logits_of, read, read_texts, scores_of
 
 from gguf_bert import q4_0  # isort: skip (model.py and train.py say where it is)
 
 O_BIASES = [0, -0.5, -1, -1.5, -2, -2.5, -3]  # tried on the logit of O
-LEAST_PRECISION = 0.85
 EXAMPLES = [
     "Please ask Ngozi Adeyemi to call me back under my user name red_kite77.",
     "the parcel goes to 12 Orchard Lane, Bath, says marek from the warehouse",
@@ -69,10 +68,10 @@ def write(model, files, path):
 
 
 def choose_bias(model, tokenizer, dev):
-    """What is added to the logit of O: the most recall of people's names on dev whose precision is enough in all of its sets, by the mean of the sets' F2."""
-    found = {}
+    """What is added to the logit of O: what has the best F2 (recall counts twice) on dev, in the mean of its sets; and all that were tried."""
+    found, what_was_read = {}, read_texts(model, tokenizer, [row["text"] for row in dev])
     for bias in O_BIASES:
-        rows = dev_scores(model, tokenizer, dev, bias)
+        rows = scores_of(found_in(what_was_read, bias), dev)
         parts = [rows[name]["all"] for name in rows]
         f2 = [5 * p * r / max(1e-9, 4 * p + r) for _, p, r in parts]
         found[bias] = {"f2": round(float(np.mean(f2)), 4), **{name: rows[name]["all"] for name in rows}}
@@ -100,7 +99,7 @@ def main():
     write(model, small_files(config_of(shape, len(saved["layers"])), pieces), a.model)
     ids = [tokenizer.encode(text).ids for text in EXAMPLES]
     exact = [logits_of(model, [one], exact=True)[0] for one in ids]
-    found = found_in(model, tokenizer, EXAMPLES)
+    found = found_in(read_texts(model, tokenizer, EXAMPLES))
     report = {
         "sha256": hashlib.sha256(a.model.read_bytes()).hexdigest(),
         "bytes": a.model.stat().st_size,
@@ -109,6 +108,7 @@ def main():
         "steps": saved["step"],
         "o_bias": bias,
         "o_biases_tried": tried,
+        "parts": json.loads((a.texts / "parts.json").read_text()),
         "log": [json.loads(line) for line in (a.out / "log.jsonl").read_text().splitlines()],
         "examples": [
             {"text": text, "ids": own, "logits": [[round(float(x), 5) for x in row] for row in rows], "spans": spans}

@@ -69,5 +69,9 @@ if (values.spacy) {
 await pipe.dispose();
 writeFileSync(values.out, `${JSON.stringify(scores, null, 1)}\n`);
 for (const [name, { wnut17_test, everyday: judged }] of Object.entries(scores)) {
-  console.log(name, JSON.stringify(wnut17_test ?? ''), JSON.stringify({ ...judged, missed: judged?.missed.length, wrong: judged?.wrong.length }));
+  console.log(
+    name,
+    JSON.stringify(wnut17_test ?? ''),
+    JSON.stringify({ ...judged, missed: judged?.missed.length, wrong: judged?.wrong.length }),
+  );
 }

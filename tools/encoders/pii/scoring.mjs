@@ -92,7 +92,9 @@ export function identification(rows, found, isAny = false) {
       if (touched.length === 0) wrong.push({ label: one.label, text: text.slice(one.start, one.end), in: text });
     }
   });
-  const recalls = Object.fromEntries(Object.entries(labels).map(([label, { covered, there }]) => [label, [ratio(covered, there), there]]));
+  const recalls = Object.fromEntries(
+    Object.entries(labels).map(([label, { covered, there }]) => [label, [ratio(covered, there), there]]),
+  );
   return {
     recall: ratio(counts.covered, counts.there),
     precision: ratio(counts.right, counts.said),

@@ -165,7 +165,9 @@ def main():
     write("dev.jsonl", [{**one, "set": name} for name, part in dev.items() for one in part])
     write("wnut_test.jsonl", wnut(a.data / "ner/wnut17/emerging.test.annotated"))  # for judge.mjs
     labels = Counter(label for one in train for *_, label in one["spans"])
-    print({name: len(part) for name, part in parts.items()}, dict(labels))
+    counts = {name: len(part) for name, part in parts.items()}
+    (a.out / "parts.json").write_text(json.dumps(counts) + "\n")  # for the card
+    print(counts, dict(labels))
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ on to the same bits, and log.jsonl what was measured on the way.
 import argparse
 import hashlib
 import json
-import math
 import sys
 import time
+from itertools import groupby, islice
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,8 @@ from student import begin_rounded, forward, is_rounded, shape_rounded  # noqa: E
 from tagged import IGNORED, LABELS, spans_of, tags_of  # noqa: E402
 
 MOST_TOKENS = 128  # of a training text
-EVERY = 100  # steps between checkpoints
+EVERY = 50  # steps between checkpoints
+WATCHED = 150  # texts of each dev set that the log has scores of; export.py has those of all
 
 
 def read(path):
@@ -59,18 +60,24 @@ def loss_of(model, rows):
 
 
 @torch.inference_mode()
-def found_in(model, tokenizer, texts, o_bias=0.0):
-    """Spans that the model finds in each text; o_bias is added to the logit of O."""
+def read_texts(model, tokenizer, texts):
+    """[(encoding, logits [tokens, tags])] of each text."""
     encodings = tokenizer.encode_batch(texts)
     order = sorted(range(len(texts)), key=lambda i: len(encodings[i].ids))
     out = [None] * len(texts)
     for at in range(0, len(order), 64):
         part = order[at : at + 64]
-        logits = logits_of(model, [encodings[i].ids[:256] for i in part])
-        logits[:, :, 0] += o_bias
-        for i, tags in zip(part, logits.argmax(2).tolist()):
-            kept = [0 if s else t for t, s in zip(tags, encodings[i].special_tokens_mask)]
-            out[i] = spans_of(encodings[i], kept)
+        for i, logits in zip(part, logits_of(model, [encodings[i].ids[:256] for i in part])):
+            out[i] = (encodings[i], logits[: len(encodings[i].ids)])
+    return out
+
+
+def found_in(what_was_read, o_bias=0.0):
+    """Spans in each text; o_bias is added to the logit of O."""
+    out = []
+    for encoding, logits in what_was_read:
+        tags = (logits + o_bias * F.one_hot(torch.tensor(0), logits.shape[1])).argmax(1).tolist()
+        out.append(spans_of(encoding, [0 if s else t for t, s in zip(tags, encoding.special_tokens_mask)]))
     return out
 
 
@@ -81,13 +88,14 @@ def f1(found, rows, labels):
     return round(2 * right / max(1, said + there), 4), round(right / max(1, said), 4), round(right / max(1, there), 4)
 
 
-def dev_scores(model, tokenizer, dev, o_bias=0.0):
+def scores_of(found, dev):
+    """(F1, precision, recall) of all labels and F1 of each, by set of the dev texts."""
     out = {}
     for name in dict.fromkeys(row["set"] for row in dev):
-        rows = [row for row in dev if row["set"] == name]
-        found = found_in(model, tokenizer, [row["text"] for row in rows], o_bias)
+        pairs = [(f, row) for f, row in zip(found, dev) if row["set"] == name]
+        own, rows = zip(*pairs)
         wanted = [label for label in LABELS if any(s[2] == label for row in rows for s in row["spans"])]
-        out[name] = {"all": f1(found, rows, wanted), **{label: f1(found, rows, [label])[0] for label in wanted}}
+        out[name] = {"all": f1(own, rows, wanted), **{label: f1(own, rows, [label])[0] for label in wanted}}
     return out
 
 
@@ -111,9 +119,10 @@ def main():
     p.add_argument("--out", required=True, type=Path)
     p.add_argument("--layers", type=int, nargs="+", default=[0, 1, 2, 3], help="of the base")
     p.add_argument("--steps", type=int, default=1200)
-    p.add_argument("--round-at", type=float, default=0.6, help="share of the steps after which weights have four bits")
+    p.add_argument("--rows", type=int, nargs=2, default=[0, None], metavar=("FIRST", "END"), help="texts to learn from")
+    p.add_argument("--begin", type=Path, help="a checkpoint of another run to begin with; then weights have four bits from the first step on")
     p.add_argument("--tokens", type=int, default=2048, help="of a step, padding included")
-    p.add_argument("--rate", type=float, default=4e-4)
+    p.add_argument("--rate", type=float, default=5e-4)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--stop", type=int, help="stop after this step, to go on later")
     a = p.parse_args()
@@ -121,15 +130,17 @@ def main():
     torch.manual_seed(a.seed)
     a.out.mkdir(parents=True, exist_ok=True)
     model, tokenizer = begin_tagger(a.base, a.layers)
-    rows = encoded(tokenizer, read(a.texts / "train.jsonl"))
-    dev = read(a.texts / "dev.jsonl")
+    rows = encoded(tokenizer, read(a.texts / "train.jsonl")[slice(*a.rows)])
+    dev = [row for _, part in groupby(read(a.texts / "dev.jsonl"), lambda row: row["set"]) for row in islice(part, WATCHED)]
     lengths = np.array([len(ids) for ids, _ in rows])
-    some = sorted(np.random.default_rng(a.seed).choice(len(rows), 480, replace=False), key=lambda i: lengths[i])
-    round_at = int(a.steps * a.round_at)
+    some = sorted(np.random.default_rng(a.seed).choice(len(rows), 128, replace=False), key=lambda i: lengths[i])
+    round_at = 0 if a.begin else a.steps * 3 // 5  # from then on four bits, and a rate that falls: until then --steps may be changed, and changes no bit
     checkpoint = a.out / "checkpoint.pt"
     saved = torch.load(checkpoint) if checkpoint.exists() else None
     if saved and saved["rounded"]:
         shape_rounded(model)
+    elif a.begin and not saved:
+        model.load_state_dict(torch.load(a.begin)["model"])
     optimizer = optimizer_of(model, a.rate)
     if saved:
         model.load_state_dict(saved["model"])
@@ -145,7 +156,7 @@ def main():
             torch.save(state, a.out / "checkpoint.new")
             (a.out / "checkpoint.new").replace(checkpoint)
             line = {"step": step, "loss": round(float(np.mean(losses)), 4), "tokens_a_second": round(read_tokens / spent), "seconds": round(spent), "hash": hash_of(model)}
-            line["dev"] = dev_scores(model, tokenizer, dev)
+            line["dev"] = scores_of(found_in(read_texts(model, tokenizer, [row["text"] for row in dev])), dev)
             with (a.out / "log.jsonl").open("a") as log:
                 log.write(json.dumps(line) + "\n")
             print(json.dumps(line), flush=True)
@@ -153,7 +164,7 @@ def main():
         if step in (a.steps, a.stop):
             break
         for group in optimizer.param_groups:
-            group["lr"] = a.rate * min(1.0, (step + 1) / 60) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * step / a.steps)))
+            group["lr"] = a.rate * min(1.0, (step + 1) / 40, 0.02 + (a.steps - step) / (a.steps - round_at))
         batch = [rows[i] for i in batches(step)]
         loss = loss_of(model, batch)
         optimizer.zero_grad(set_to_none=True)
