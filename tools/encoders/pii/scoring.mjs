@@ -81,7 +81,7 @@ export function identification(rows, found, isAny = false) {
       row.covered += Number(is);
       counts.covered += Number(is);
       counts.touched += Number(own.some((one) => overlap(one, span)));
-      if (!is) missed.push({ label: span.label, text: text.slice(span.start, span.end), in: text });
+      if (!is) missed.push({ label: span.label, text: text.slice(span.start, span.end) });
     }
     for (const one of own) {
       const touched = allowed.filter((span) => overlap(one, span));
@@ -89,7 +89,7 @@ export function identification(rows, found, isAny = false) {
       ++counts.said;
       counts.right += Number(touched.length > 0);
       counts.exact += Number(touched.some(({ start, end }) => start === one.start && end === one.end));
-      if (touched.length === 0) wrong.push({ label: one.label, text: text.slice(one.start, one.end), in: text });
+      if (touched.length === 0) wrong.push({ label: one.label, text: text.slice(one.start, one.end) });
     }
   });
   const recalls = Object.fromEntries(

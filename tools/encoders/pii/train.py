@@ -1,6 +1,6 @@
 """Trains wattn-pii: a token head on layers of wattn-base, learned with all weights from texts.py's texts.
 
-From step `round_at` the matrices have the four bits of GGUF's q4_0, as in ../train.py. Seeded; checkpoint.pt holds everything that a stopped run needs to go
+After three fifths of the steps the matrices have the four bits of GGUF's q4_0, as in ../train.py. Seeded; checkpoint.pt holds everything that a stopped run needs to go
 on to the same bits, and log.jsonl what was measured on the way.
 """
 
@@ -120,7 +120,6 @@ def main():
     p.add_argument("--layers", type=int, nargs="+", default=[0, 1, 2, 3], help="of the base")
     p.add_argument("--steps", type=int, default=1200)
     p.add_argument("--rows", type=int, nargs=2, default=[0, None], metavar=("FIRST", "END"), help="texts to learn from")
-    p.add_argument("--begin", type=Path, help="a checkpoint of another run to begin with; then weights have four bits from the first step on")
     p.add_argument("--tokens", type=int, default=2048, help="of a step, padding included")
     p.add_argument("--rate", type=float, default=5e-4)
     p.add_argument("--seed", type=int, default=1)
@@ -133,14 +132,12 @@ def main():
     rows = encoded(tokenizer, read(a.texts / "train.jsonl")[slice(*a.rows)])
     dev = [row for _, part in groupby(read(a.texts / "dev.jsonl"), lambda row: row["set"]) for row in islice(part, WATCHED)]
     lengths = np.array([len(ids) for ids, _ in rows])
-    some = sorted(np.random.default_rng(a.seed).choice(len(rows), 128, replace=False), key=lambda i: lengths[i])
-    round_at = 0 if a.begin else a.steps * 3 // 5  # from then on four bits, and a rate that falls: until then --steps may be changed, and changes no bit
+    some = sorted(np.random.default_rng(a.seed).choice(len(rows), 480, replace=False), key=lambda i: lengths[i])
+    round_at = a.steps * 3 // 5  # from then on four bits, and a rate that falls: until then --steps may be changed, and changes no bit
     checkpoint = a.out / "checkpoint.pt"
     saved = torch.load(checkpoint) if checkpoint.exists() else None
     if saved and saved["rounded"]:
         shape_rounded(model)
-    elif a.begin and not saved:
-        model.load_state_dict(torch.load(a.begin)["model"])
     optimizer = optimizer_of(model, a.rate)
     if saved:
         model.load_state_dict(saved["model"])
