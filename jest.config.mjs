@@ -28,6 +28,7 @@ export default {
     '^wattn/train$': '<rootDir>/dist/train_entry_node.js',
     '^wattn-base$': '<rootDir>/models/base/index.js',
     '^wattn-story$': '<rootDir>/models/story/index.js',
+    '^wattn-pii$': '<rootDir>/models/pii/index.js',
   },
   globals: {
     __WATTN_BUILD_ID__: existsSync(header) ? readFileSync(header, 'utf8').split('"')[1] : 'none',

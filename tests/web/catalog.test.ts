@@ -16,7 +16,7 @@ const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id);
 describe('the list of models', () => {
   it('says how large the files of shipped models are', () => {
     const shipped = models.filter(({ from }: any) => from === 'shipped');
-    expect(idsOf(shipped)).toEqual(['wattn-default', 'wattn-base', 'wattn-story']);
+    expect(idsOf(shipped)).toEqual(['wattn-default', 'wattn-base', 'wattn-pii', 'wattn-story']);
     for (const { file, bytes } of shipped) expect([file, bytes]).toEqual([file, statSync(join(root, file)).size]);
   });
 
@@ -84,7 +84,7 @@ describe('who shows the list', () => {
 
   it('wattn models filters by task, language and bytes, and says what it does not know', async () => {
     const ids = async (...args: string[]) => idsOf(linesOf(await wattn(['models', '--json', ...args])));
-    expect(await ids('--task', 'ner')).toEqual(['dslim/distilbert-NER']);
+    expect(await ids('--task', 'ner')).toEqual(['wattn-pii', 'dslim/distilbert-NER']);
     expect(await ids('--task', 'embedding', '--max-bytes', '10MB')).toEqual(['wattn-default', 'wattn-base']);
     expect(await ids('--max-bytes', '1870112')).toEqual(['wattn-story']);
     expect(await ids('--language', 'sw')).toEqual(['intfloat/multilingual-e5-small']);

@@ -40,6 +40,7 @@ const pages = [
   'models/default/CARD.md',
   'models/base/README.md',
   'models/story/README.md',
+  'models/pii/README.md',
   'bench/README.md',
   'CHANGELOG.md',
 ];
@@ -184,7 +185,7 @@ if (app.logger.hasErrors()) fail('the examples are not where they were written (
 const kNodes = /^types$|node|^cli\.js$|^inline/;
 for (const file of readdirSync(join(root, 'dist')).filter((name) => !kNodes.test(name)))
   cpSync(join(root, 'dist', file), join(out, 'wattn', file));
-for (const name of ['base', 'story']) {
+for (const name of ['base', 'story', 'pii']) {
   const file = `wattn-${name}.gguf`;
   for (const each of ['index.js', file]) cpSync(join(root, 'models', name, each), join(out, `wattn-${name}`, each));
 }
@@ -196,6 +197,7 @@ const imports = {
   ...Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, `./wattn/${file}.js`])),
   'wattn-base': './wattn-base/index.js',
   'wattn-story': './wattn-story/index.js',
+  'wattn-pii': './wattn-pii/index.js',
   '@huggingface/jinja': './wattn/jinja.js',
 };
 const frame = readFileSync(join(here, 'site/frame.html'), 'utf8').replace(
