@@ -31,7 +31,7 @@ const kBudgets = {
   'wattn-full-simd.wasm': 433_000,
   'wattn-full-relaxed.wasm': 441_000,
   'inline.js': 1_052_000, // its .wasm files are gzipped; 40 kB are stemmers
-  'inline_train.js': 1_962_000, // and so are these
+  'inline_train.js': 1_975_000, // and so are these
 };
 
 // The scripts that run in pages, with the .wasm files that they load.

@@ -1,4 +1,4 @@
-// wattn-pii, the tagger in a package of its own: the file that its card speaks of, how it is found, that it computes what PyTorch does, and what it is worth.
+// wattn-pii, the tagger in a package of its own: its file is the card's, it is found by name, and it computes what PyTorch does.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';

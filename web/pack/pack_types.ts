@@ -19,8 +19,8 @@ export interface PackOptions extends SourceOptions {
   /** Texts like those that the model will read; needed with `vocab`. */
   corpus?: TrainingTexts | undefined;
   /**
-   * Texts like those that the model will read, some hundred: the model reads them, and its layers' matrices in 4 bits (`dtype: 'q4'` or `'mixed'`) are
-   * rounded so that what the layers give for such texts changes least. None of the texts is in the file.
+   * Texts like those that the model will read, some hundred. The model reads them, and its layers' matrices in 4 bits (`dtype: 'q4'` or `'mixed'`) are
+   * rounded so that the layers' results for such texts change least. None of the texts is in the file.
    */
   calibrate?: readonly string[] | undefined;
   /** Numbers of the layers to keep, rising from 0 on. */

@@ -1,5 +1,5 @@
-// Rounds the rows of a matrix W to blocks of q4 so that what its layer gives changes least: with H, the sum of x x^T over the inputs x
-// that the layer read, a row w becomes a q with a small (w - q)^T H (w - q). First as GPTQ does it (Frantar et al. 2022, arXiv:2210.17323):
+// Rounds the rows of a matrix W to blocks of q4 so that what its layer gives changes least. H is the sum of x x^T over the inputs x that
+// the layer read; a row w becomes a q with a small (w - q)^T H (w - q). First as GPTQ does it (Frantar et al. 2022, arXiv:2210.17323):
 // columns in their order, and each one's error fed to those that follow. Then by coordinates: each scale and each code becomes the best one
 // beside the others as they are, which never makes that sum larger.
 import { floatToHalf, halfToFloat } from '../core/half.js';

@@ -1,4 +1,4 @@
-// Stored words of some documents out of those of others: what a segment has that is made of several.
+// Makes the stored words of a segment that joins several from theirs.
 import { StoredWords, WordsWriter } from './stored_words.js';
 
 /** Work that is done in steps, so that a page can do other things between them. Each is soon done, however long a text is. */

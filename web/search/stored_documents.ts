@@ -1,4 +1,4 @@
-// What a segment stores of documents and of the model of their vectors, and whether something that was read is that.
+// What a segment stores: its documents, and the model that made their vectors. Says whether something that was read is that.
 import type { IndexDocument, IndexPrecision } from './types.js';
 
 /** The model that made vectors, and how to know it again: the vector of one sentence, in bytes from -127 to 127. */

@@ -6,8 +6,8 @@
 //               documents have it, and their first rows. For each term how many documents hold it and how many bytes its places take, and then these,
 //               each with how often it occurs there
 //
-// Rows count from the segment's first. Of the rows of a word, and of the places of a term, the difference to the one before is stored; of a place,
-// twice its row, and 1 more if it is a part of a document that has several.
+// Rows count from the segment's first. Rows and places are stored as differences to the one before. A place is twice its row, and 1 more if it is a
+// part of a document that has several.
 import { concat } from '../core/texts.js';
 
 const kHeadBytes = 16;

@@ -61,8 +61,8 @@ function isCovered(text, span, found) {
 }
 
 /**
- * What identifies a person: the share of it that is wholly covered (recall), and the share of findings that touch any of it (precision);
- * the same for exact spans, whatever their label; and the recall of each label. isAny: findings of other labels count, too.
+ * How well what identifies a person is found. Recall is the share of it that is wholly covered, precision the share of findings that touch
+ * any of it. Also both for exact spans, whatever their label, and the recall of each label. isAny: findings of other labels count, too.
  */
 export function identification(rows, found, isAny = false) {
   const counts = { covered: 0, touched: 0, there: 0, right: 0, said: 0, exact: 0 };
