@@ -7,7 +7,7 @@ import { passagesOfCpp, passagesOfJs } from './lib/prose_source.mjs';
 import { problemsInPassages } from './lib/prose_text.mjs';
 import { root, run } from './lib/shell.mjs';
 
-const kDocument = /^(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md$|^docs\/\w+\.md$/;
+const kDocument = /^(?:README|CHANGELOG|CONTRIBUTING|HACKING|SECURITY)\.md$|^docs\/\w+\.md$/;
 const kSource = /^(?:src|web|bindings|demo|tools|bench|tests|create|examples)\/.*\.(?:h|cpp|def|css|ts|tsx|mjs|js)$/;
 /** Source of others, and what has no sentences of ours. */
 const kForeign = /^tests\/(?:compat|goldens|fixtures)\/|^create\/template/;
