@@ -4,7 +4,7 @@
 //   [ROWS=100000] [ROUNDS=7] [LANGUAGE=en] [WATTN=dist,OTHER] node bench/web/index_open.mjs
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { writeRecord } from './lib/record.mjs';
 import { median } from './lib/rival.mjs';
@@ -95,7 +95,7 @@ if (process.argv[2] === 'measure') {
     }
   }
   const rows = packages.map((dist, i) => ({
-    package: dist.replace(root, ''),
+    package: basename(dist),
     rows: kRows,
     language: language ?? 'none',
     ...Object.fromEntries(
