@@ -88,7 +88,8 @@ async function navigate(context, name) {
   const page = await context.newPage();
   const failed = [];
   page.on('requestfailed', (request) => failed.push(request.url()));
-  page.on('response', (response) => response.status() >= 400 && failed.push(`${response.status()} ${response.url()}`));
+  // A 404 is a file that a repository need not have; the model says if it misses one.
+  page.on('response', (response) => response.status() > 404 && failed.push(`${response.status()} ${response.url()}`));
   page.on('pageerror', (error) => failed.push(String(error)));
   page.setDefaultTimeout(600_000);
   await page.goto(`${server.url}${names.indexOf(name)}`);
