@@ -72,7 +72,8 @@ describe('wattn-pii', () => {
     const { identification, kIdentifying, readMarked } = await import(join(root, 'tools/encoders/pii/scoring.mjs'));
     const rows = readMarked(everyday);
     expect(rows).toHaveLength(500);
-    const results = await redact(pipe, rows.map(({ text }: { text: string }) => text), { labels: kIdentifying }); // prettier-ignore
+    const texts: string[] = rows.map(({ text }: { text: string }) => text);
+    const results = await redact(pipe, texts, { labels: kIdentifying });
     const { recall, precision } = identification(rows, results.map(({ entities }) => entities)); // prettier-ignore
     const said = scores['rules and wattn-pii'].everyday;
     expect([recall, precision]).toEqual([said.recall, said.precision]);
