@@ -117,6 +117,9 @@ export function prepare() {
   mkdirSync(join(tree, 'build'), { recursive: true });
   const links = [
     'node_modules',
+    'src',
+    'bindings',
+    'create',
     'models',
     'build/wasm-simd',
     'tests/goldens',
