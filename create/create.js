@@ -10,8 +10,8 @@ export const { version } = JSON.parse(readFileSync(join(home, 'package.json'), '
 
 /** The templates, of which the first is the default: what each is, in a few words. */
 export const kTemplates = {
-  search: 'a page that searches your documents, offline too (Vite)',
-  chat: 'a page that answers, with a small language model (Vite)',
+  search: 'a search page for your documents that also works offline (Vite)',
+  chat: 'a chat page with a small language model (Vite)',
   worker: 'a Cloudflare Worker that embeds and searches (Wrangler)',
 };
 

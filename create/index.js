@@ -24,7 +24,7 @@ async function chooseTemplate() {
   const names = Object.keys(kTemplates);
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
     console.log(
-      `No terminal to ask in: using the template '${names[0]}' (--template ${names.slice(1).join(' or ')} chooses another).`,
+      `No interactive terminal: using the template '${names[0]}' (choose another with --template ${names.slice(1).join(' or ')}).`,
     );
     return names[0];
   }

@@ -15,7 +15,7 @@ for (const directory of ['.', 'models/base', 'models/story', 'models/pii', 'crea
   writeFileSync(file, `${JSON.stringify(about, null, 2)}\n`);
 }
 
-const kWhere = 'the private vulnerability reports of its repository';
+const kWhere = 'the private vulnerability reports of the repository';
 const security = join(root, 'SECURITY.md');
 const text = readFileSync(security, 'utf8');
 if (!text.includes(kWhere)) fail(`SECURITY.md: expected '${kWhere}', found none`);

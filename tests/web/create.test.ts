@@ -105,7 +105,9 @@ describe('a project', () => {
   it('has the default template and folder where nobody can be asked, and says so', () => {
     const { status, stdout } = command();
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^No terminal to ask in: using the template 'search' \(--template chat or worker chooses another\)\.\n/);
+    expect(stdout).toMatch(
+      /^No interactive terminal: using the template 'search' \(choose another with --template chat or worker\)\.\n/,
+    );
     expect(existsSync(join(place, 'wattn-app/src/library.ts'))).toBe(true);
   });
 });

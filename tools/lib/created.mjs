@@ -49,7 +49,7 @@ export async function createdSearch(packing) {
       await page.keyboard.type('tips for a good night');
       await found(page, 'Sleeping better');
       await page.fill('#query', 'zyxwvut');
-      await page.locator('#empty').filter({ hasText: 'Nothing close' }).waitFor();
+      await page.locator('#empty').filter({ hasText: 'No results' }).waitFor();
       await page.click('#open-add');
       await page.fill('#text', 'The bakery opens at seven.');
       await page.click('#save');

@@ -12,13 +12,13 @@ export interface Message {
 
 /** A loaded model. */
 export interface Model {
-  /** The pieces of the answer to a chat. */
+  /** Streams the answer to a chat in pieces. */
   answer(chat: Message[], signal: AbortSignal): AsyncIterable<string>;
   /** Frees its memory. */
   dispose(): Promise<void>;
 }
 
-/** The end of a chat that the model can read: whole turns, which begin with a person's message. The last one is always there. */
+/** The most recent part of a chat that fits: whole turns, each starting with a user's message. The last turn is always included. */
 function remembered(chat: Message[]): Message[] {
   let left = kMemory;
   let from = chat.length - 1;
@@ -30,7 +30,7 @@ function remembered(chat: Message[]): Message[] {
   return chat.slice(from);
 }
 
-/** tell: called with bytes so far and in all. */
+/** tell: called with the bytes loaded so far and in total. */
 export async function loadModel(id: string, signal: AbortSignal, tell: (loaded: number, total: number) => void): Promise<Model> {
   const generate = await pipeline('text-generation', id, {
     worker: true,

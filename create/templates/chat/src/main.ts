@@ -89,7 +89,7 @@ async function answer(text: string) {
       const isAtEnd = innerHeight + scrollY >= document.body.scrollHeight - 40;
       content += piece;
       body.textContent = content.trimStart();
-      if (isAtEnd) body.scrollIntoView({ block: 'end' }); // whoever reads above is left there
+      if (isAtEnd) body.scrollIntoView({ block: 'end' }); // do not scroll if the user has scrolled up
     }
   } catch (error) {
     if (!controller.signal.aborted) throw error;
@@ -101,7 +101,7 @@ async function answer(text: string) {
     if (controller.signal.reason !== 'new') {
       if (content.trim() !== '') chat.push({ role: 'assistant', content });
       else {
-        chat.pop(); // as if it had not been asked
+        chat.pop(); // drop the unanswered message
         body.textContent = controller.signal.aborted ? 'Stopped.' : 'No answer.';
       }
     }
@@ -109,7 +109,7 @@ async function answer(text: string) {
   }
 }
 
-/** As tall as what is written. */
+/** Makes the field as tall as its text. */
 function fit() {
   message.style.height = 'auto';
   message.style.height = `${message.scrollHeight + 2}px`;

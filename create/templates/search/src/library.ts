@@ -2,7 +2,7 @@
 import { Index, pipeline, type IndexDocument, type IndexHit } from 'wattn';
 import { kSamples } from './samples.js';
 
-/** Documents that this browser keeps, and a model that reads them. */
+/** The documents stored in this browser, and the model that embeds them. */
 export interface Library {
   /** The documents, newest last. */
   all(): IndexDocument[];
@@ -11,24 +11,24 @@ export interface Library {
   remove(id: string): Promise<void>;
 }
 
-/** Words that say little by themselves. */
+/** Frequent words that keyword search ignores. */
 const kStopwords =
   'a about an and are as at be but by can do for from has have how i if in is it its my no not of on or our so that the their there these they this to was we what when where which who why will with you your';
 const kBegun = 'wattn-app has begun';
 
 /** tell: called with 0 to 1 while the model is loaded. */
 export async function openLibrary(tell: (share: number) => void): Promise<Library> {
-  // The model in the package, which reads English. Another: pipeline('feature-extraction', 'intfloat/multilingual-e5-small', ..)
+  // The bundled model, for English. To use another: pipeline('feature-extraction', 'intfloat/multilingual-e5-small', ..)
   const embed = await pipeline('feature-extraction', undefined, {
     worker: true,
     progress_callback: (info) => {
       if (info.status === 'progress') tell(info.progress / 100);
     },
   });
-  // In the browser's private files (OPFS), or in IndexedDB where there are none.
+  // Stored in the browser's private file system (OPFS), or in IndexedDB if there is none.
   const index = await Index.open('documents', { embed, words: { stopwords: kStopwords.split(' ') } });
   if (index.size === 0 && localStorage.getItem(kBegun) === null) await index.add(kSamples);
-  localStorage.setItem(kBegun, 'yes'); // whoever removes the samples has removed them
+  localStorage.setItem(kBegun, 'yes'); // do not add the samples again after they were removed
 
   return {
     all: () => index.ids().flatMap((id) => index.get(id) ?? []),
@@ -39,7 +39,7 @@ export async function openLibrary(tell: (share: number) => void): Promise<Librar
       }),
     async add(documents, tell) {
       for await (const { done } of index.add(documents)) tell(done);
-      navigator.storage?.persist?.().catch(() => {}); // asks the browser not to clear them when space runs out
+      navigator.storage?.persist?.().catch(() => {}); // asks the browser not to delete them when space runs out
     },
     async remove(id) {
       await index.delete([id]);

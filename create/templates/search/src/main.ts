@@ -19,7 +19,7 @@ function showError(error: unknown) {
   byId('error').textContent = error === undefined ? '' : error instanceof Error ? error.message : String(error);
 }
 
-/** Runs what a person asked for, and says what went wrong. */
+/** Runs an action, and shows its error. */
 const attempt = (work: () => Promise<void>) => {
   showError(undefined);
   work().catch(showError);
@@ -41,7 +41,7 @@ function showList(heading: string, items: HTMLLIElement[], whenEmpty: [string, s
   byId('list').replaceChildren(...items);
 }
 
-/** Hits if something is asked, else all documents. */
+/** Shows the hits of the query, or all documents if it is empty. */
 async function show() {
   const asked = query.value.trim();
   if (asked === '') {
@@ -52,10 +52,10 @@ async function show() {
   }
   const start = performance.now();
   const hits = await library.search(asked);
-  if (asked !== query.value.trim()) return undefined; // something else is asked by now
+  if (asked !== query.value.trim()) return undefined; // the query has changed meanwhile
   byId('status').textContent = `${plural(hits.length, 'result')} in ${Math.max(1, Math.round(performance.now() - start))} ms`;
   return showList('Results', hits.map(hitItem), [
-    'Nothing close',
+    'No results',
     'Try other words. The model that comes with this page reads English.',
   ]);
 }
@@ -89,7 +89,7 @@ async function addFiles(list: FileList | readonly File[]) {
     else documents.push({ id: `file:${file.webkitRelativePath || file.name}`, title: file.name, text: content });
   }
   await add(documents);
-  if (refused.length > 0) throw new Error(`Only text in UTF-8 can be added, and something must be in it: ${refused.join(', ')}`);
+  if (refused.length > 0) throw new Error(`Only UTF-8 text files that are not empty can be added: ${refused.join(', ')}`);
 }
 
 function listen() {
@@ -143,7 +143,7 @@ function listen() {
 
 try {
   await keepOffline();
-  // Loaded after that, so that the service worker keeps what it loads.
+  // Loaded after that, so that the service worker caches what it loads.
   const { openLibrary } = await import('./library.js');
   library = await openLibrary((share) => showProgress('Loading the model', share));
   showProgress('', undefined);

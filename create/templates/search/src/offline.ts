@@ -1,6 +1,6 @@
-// Keeps the built page for later visits without a network (public/offline.js). In development there is nothing to keep.
+// Caches the built page for later visits without a network (public/offline.js). Development does not cache it.
 
-/** Resolves when this build's service worker answers the page's requests, or cannot: then the page works, but not offline. */
+/** Resolves when this build's service worker handles the page's requests, or cannot: then the page works, but not offline. */
 export async function keepOffline(): Promise<void> {
   if (!import.meta.env.PROD || !('serviceWorker' in navigator)) return;
   const build = new URL(import.meta.url).pathname.split('/').at(-1); // named after its content
@@ -12,7 +12,7 @@ export async function keepOffline(): Promise<void> {
     const own = loaded.filter((url) => url.startsWith(new URL('.', location.href).href));
     await Promise.all([location.href, ...own].map((url) => fetch(url)));
   } catch (error) {
-    console.info('This page cannot be kept for later visits without a network:', error);
+    console.info('This page cannot be cached for offline use:', error);
   }
 }
 

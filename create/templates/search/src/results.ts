@@ -13,7 +13,7 @@ function make<Tag extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** A text with its places marked. */
+/** A text with highlighted ranges. */
 function marked(text: string, places: { start: number; end: number }[]): (Node | string)[] {
   const parts: (Node | string)[] = [];
   let at = 0;

@@ -11,11 +11,11 @@ async function ask(path, init) {
 }
 
 async function search() {
-  asking?.abort(); // the answer to an earlier query does not count
+  asking?.abort(); // ignore the response to an earlier query
   const { signal } = (asking = new AbortController());
   const asked = query.value.trim();
   const hits = asked === '' ? [] : await ask(`./api/search?q=${encodeURIComponent(asked)}`, { signal });
-  byId('status').textContent = asked === '' ? 'Type to search.' : hits.length === 0 ? 'Nothing found.' : `${hits.length} found`;
+  byId('status').textContent = asked === '' ? 'Type to search.' : hits.length === 0 ? 'Nothing found.' : `Results: ${hits.length}`;
   byId('list').replaceChildren(...hits.map(({ text }) => Object.assign(document.createElement('li'), { textContent: text })));
 }
 

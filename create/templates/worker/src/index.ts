@@ -2,14 +2,14 @@ import type { Env } from './notes.js';
 
 export { Notes } from './notes.js';
 
-/** The longest text that is taken, in characters. */
+/** Maximum characters per text. */
 const kLongest = 100_000;
-/** The most texts of one request. */
+/** Maximum texts per request. */
 const kMostTexts = 100;
 
 const refuse = (status: number, error: string) => Response.json({ error }, { status });
 
-/** Whether the request may write. Both tokens are hashed first, so that the time tells nothing of them. */
+/** Whether the request may write. Both tokens are hashed first, so that timing reveals nothing about them. */
 async function isAllowed(request: Request, { TOKEN }: Env): Promise<boolean> {
   if (!TOKEN) return false;
   const hash = (text: string) => crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
@@ -53,9 +53,9 @@ export default {
     try {
       return await answer(request, env);
     } catch (error) {
-      if (error instanceof URIError) return refuse(400, 'the id: expected an escaped one');
+      if (error instanceof URIError) return refuse(400, 'the id: expected percent-encoding');
       console.error(error);
-      return refuse(500, 'the Worker failed; its log says how');
+      return refuse(500, 'the Worker failed; see its log for details');
     }
   },
 } satisfies ExportedHandler<Env>;

@@ -1,11 +1,11 @@
-// The Durable Object: it holds the model and the index for as long as it lives, and the notes for ever.
+// The Durable Object: it keeps the model and the index in memory while it lives, and stores the notes permanently.
 import { DurableObject } from 'cloudflare:workers';
 import { Index, pipeline, type FeatureExtractionPipeline } from 'wattn';
 
 export interface Env {
   ASSETS: Fetcher;
   NOTES: DurableObjectNamespace<Notes>;
-  /** What allows writing. */
+  /** The secret that authorizes writing. */
   TOKEN?: string;
 }
 
@@ -17,7 +17,7 @@ interface Opened {
 export class Notes extends DurableObject<Env> {
   private opened: Promise<Opened> | undefined;
 
-  /** Once for as long as this object lives. */
+  /** Loads everything once in this object's lifetime. */
   private open(): Promise<Opened> {
     this.opened ??= this.load().catch((error) => {
       this.opened = undefined; // the next request tries again
