@@ -1,6 +1,7 @@
 // What tools/mutate.mjs does with src: changes by patterns, and the native tests in a build of their own.
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { filesOf } from './mutants.mjs';
 import { capture, must, root, which } from './shell.mjs';
@@ -111,11 +112,17 @@ export function compile(program) {
   return ok ? undefined : output;
 }
 
-/** Runs one test program for at most so many seconds, with 8 GB: a mutant may loop or allocate for ever. */
+/** Runs one test program, a share of it on each core, for at most so many seconds and with 8 GB: a mutant may loop or allocate for ever. */
 export function runTests(program, seconds) {
   const path = join(build, 'tests', `wattn_test_${program}`);
-  const command = `ulimit -v 8000000; exec ${path} --gtest_brief=1 --gtest_fail_fast`;
+  const command = `
+    ulimit -v 8000000
+    for ((i = 0; i < $GTEST_TOTAL_SHARDS; ++i)); do
+      GTEST_SHARD_INDEX=$i timeout -s KILL ${Math.ceil(seconds)} ${path} --gtest_brief=1 --gtest_fail_fast & shards+=($!)
+    done
+    for shard in "\${shards[@]}"; do wait $shard || { kill "\${shards[@]}"; exit 1; }; done`;
   const begin = Date.now();
-  const result = capture('bash', ['-c', command], { timeout: Math.ceil(1000 * seconds), killSignal: 'SIGKILL', cwd: build });
+  const env = { ...process.env, GTEST_TOTAL_SHARDS: `${availableParallelism()}` };
+  const result = capture('bash', ['-c', command], { cwd: build, env });
   return { ok: result.ok, seconds: (Date.now() - begin) / 1000, output: result.output };
 }
