@@ -7,6 +7,19 @@ function(wattn_precompile target)
   endif()
 endfunction()
 
+# For WebAssembly a source whose first line is "// build: -Os" or "// build: -Oz" is built for size instead of speed: what runs once a
+# load, what few people run, what leaves its work to kernels. -Os still makes vectors of loops, -Oz does not.
+function(wattn_read_build_marks)
+  foreach(source ${ARGN})
+    file(STRINGS ${source} mark LIMIT_COUNT 1 REGEX "^// build: -O[sz]$")
+    if(mark)
+      string(REPLACE "// build: " "" option ${mark})
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS ${option} SKIP_PRECOMPILE_HEADERS ON)
+    endif()
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+  endforeach()
+endfunction()
+
 # wattn_library(room DEPS room...): the static library wattn_<room> of src/<room>/**.cpp. A room without sources becomes a library of
 # nothing but its links.
 function(wattn_library room)
@@ -16,6 +29,7 @@ function(wattn_library room)
   list(FILTER sources EXCLUDE REGEX "_relaxed\\.cpp$")
   if(EMSCRIPTEN)
     list(FILTER sources EXCLUDE REGEX "_eigen\\.cpp$")
+    wattn_read_build_marks(${sources})
   else()
     list(FILTER sources EXCLUDE REGEX "_wasm\\.cpp$")
   endif()

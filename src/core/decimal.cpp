@@ -1,3 +1,4 @@
+// build: -Oz
 #include "core/decimal.h"
 
 #include <algorithm>

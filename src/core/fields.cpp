@@ -1,3 +1,4 @@
+// build: -Oz
 #include "core/fields.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Oz
 #include "core/gguf.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 // JSON as a flat tree: RapidJSON's reader puts all nodes into one buffer, and strings stay in place in a copy of the text. So a
 // vocabulary of a hundred thousand tokens needs no allocation per token.
 #include "core/json.h"

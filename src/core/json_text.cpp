@@ -1,3 +1,4 @@
+// build: -Oz
 // JSON text of strings; json.cpp has the rest of json.h.
 #include "core/json.h"
 

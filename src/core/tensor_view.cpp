@@ -1,3 +1,4 @@
+// build: -Oz
 #include "core/tensor_view.h"
 
 #include <bit>

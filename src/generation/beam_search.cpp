@@ -1,3 +1,4 @@
+// build: -Os
 #include "generation/beam_search.h"
 
 #include <algorithm>

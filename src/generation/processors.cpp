@@ -1,3 +1,4 @@
+// build: -Os
 #include "generation/processors.h"
 
 #include <algorithm>

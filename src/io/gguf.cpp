@@ -1,3 +1,4 @@
+// build: -Oz
 #include "io/gguf.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Oz
 #include "io/gguf_blocks.h"
 
 #include "io/gguf_widen.h"

@@ -1,3 +1,4 @@
+// build: -Oz
 // The rarer block types of GGUF.
 #include <array>
 #include <bit>

@@ -1,3 +1,4 @@
+// build: -Oz
 #include "io/safetensors.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 #include "io/weight_loader.h"
 
 #include <algorithm>

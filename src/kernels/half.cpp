@@ -1,3 +1,4 @@
+// build: -Oz
 #include "kernels/half.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 #include "kernels/more_activations.h"
 
 #include "kernels/more_activations_vec.h"

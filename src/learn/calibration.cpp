@@ -1,3 +1,4 @@
+// build: -Os
 #include "learn/calibration.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 #include "learn/lbfgs.h"
 
 #include <algorithm>

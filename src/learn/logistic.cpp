@@ -1,3 +1,4 @@
+// build: -Os
 #include "learn/logistic.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 #include "nn/elementwise.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 #include "nn/functional.h"
 
 #include <algorithm>

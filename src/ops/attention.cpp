@@ -1,3 +1,4 @@
+// build: -Os
 #include "ops/attention.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 #include <algorithm>
 #include <cassert>
 

@@ -1,3 +1,4 @@
+// build: -Os
 #include "ops/attention_disentangled.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 #include "ops/embedding.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 // A feed-forward by experts: each token by those that its router finds best.
 #include "ops/experts.h"
 

@@ -1,3 +1,4 @@
+// build: -Oz
 // Copies of tokens between slots. Sequences are copied once a call, so this is built for size.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// build: -Os
 #include "ops/linear.h"
 
 #include <algorithm>

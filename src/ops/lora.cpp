@@ -1,3 +1,4 @@
+// build: -Oz
 #include "ops/lora.h"
 
 #include <algorithm>

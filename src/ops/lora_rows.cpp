@@ -1,3 +1,4 @@
+// build: -Oz
 // Additions to the rows of embedding tables. A file of its own: few programs have any.
 #include <algorithm>
 

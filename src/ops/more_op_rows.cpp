@@ -1,3 +1,4 @@
+// build: -Os
 // The rows of rare ops.
 #include <algorithm>
 #include <memory>

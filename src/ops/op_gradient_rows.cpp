@@ -1,3 +1,4 @@
+// build: -Os
 // The table of derivatives. What a row calls is in the op's own file.
 #include <algorithm>
 #include <numeric>

@@ -1,3 +1,4 @@
+// build: -Oz
 // The table of ops. What a row calls is in the op's own file.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// build: -Os
 #include "ops/pooling.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Oz
 #include "ops/position.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 #include "ops/short_convolution.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 // Runs the instructions of a derivative.
 #include <algorithm>
 

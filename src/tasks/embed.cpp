@@ -1,3 +1,4 @@
+// build: -Os
 #include "tasks/embed.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 // What Trainer compares: the model's outputs for some rows, the losses over them, and their gradients on the way to its last
 // states.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 #include "tokenizer/added_tokens.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Oz
 #include "tokenizer/component.h"
 
 namespace wattn {

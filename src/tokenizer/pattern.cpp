@@ -1,3 +1,4 @@
+// build: -Os
 #include "tokenizer/pattern.h"
 
 #include "core/utf.h"

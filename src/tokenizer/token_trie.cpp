@@ -1,3 +1,4 @@
+// build: -Os
 #include "tokenizer/token_trie.h"
 
 #include <algorithm>

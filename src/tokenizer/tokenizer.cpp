@@ -1,3 +1,4 @@
+// build: -Os
 #include "tokenizer/tokenizer.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 #include "tokenizer/training.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// build: -Oz
 #include "tokenizer/truncation.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 #include "tokenizer/word_pattern.h"
 
 namespace wattn {

@@ -1,3 +1,4 @@
+// build: -Oz
 // ByteLevel and ByteFallback: tokens that stand for bytes become text.
 #include <algorithm>
 

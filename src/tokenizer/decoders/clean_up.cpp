@@ -1,3 +1,4 @@
+// build: -Oz
 #include "tokenizer/decoders/clean_up.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// build: -Oz
 #include "tokenizer/decoders/decoder.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Oz
 // The decoder of MarianTokenizer, written by formats/pieces.cpp (no tokenizer.json has it). Consecutive pieces form one text, which
 // loses its first mark; each special token is followed by a space, or by nothing (M2M100Tokenizer); spaces at both ends
 // are removed.

@@ -1,3 +1,4 @@
+// build: -Oz
 // The beginning of a text as SentencePiece decodes it, written by formats/pieces.cpp (no tokenizer.json has it): the mark that its
 // normalizer inserted there is removed. If the normalizer also removes extra spaces, so is one mark of each further piece, up to
 // the first that has more than a mark.

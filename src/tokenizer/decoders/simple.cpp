@@ -1,3 +1,4 @@
+// build: -Oz
 // WordPiece, Metaspace, BPEDecoder, Fuse, Strip, Replace, CTC: decoders of a few lines each.
 #include <algorithm>
 

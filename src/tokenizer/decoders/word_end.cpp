@@ -1,3 +1,4 @@
+// build: -Oz
 // What transformers' CLIPTokenizer does after its ByteLevel decoder, written by formats/merges_txt.cpp (no tokenizer.json has it).
 // The suffix that ends words becomes a space, and white space at both ends of the text is removed.
 #include "core/utf.h"

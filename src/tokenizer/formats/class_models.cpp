@@ -1,3 +1,4 @@
+// build: -Oz
 // The options of a class's model, and the tokens that it adds.
 #include <algorithm>
 #include <optional>

@@ -1,3 +1,4 @@
+// build: -Oz
 // The models of classes that read SentencePiece's pieces, as convert_slow_tokenizer.py (5.24.0) numbers them.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// build: -Oz
 #include "tokenizer/formats/class_stages.h"
 
 #include "core/fields.h"

@@ -1,3 +1,4 @@
+// build: -Oz
 #include <optional>
 
 #include "core/fields.h"

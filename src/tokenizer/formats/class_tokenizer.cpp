@@ -1,3 +1,4 @@
+// build: -Oz
 // All files of a folder decide, as in transformers. They give the class (classes.h), the vocabulary in tokenizer.json or an older
 // format, the class's stages (class_stages.h), and added tokens from every file that has some (special_tokens.h).
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Oz
 #include "tokenizer/formats/classes.h"
 
 #include "tokenizer/formats/class_names.h"

@@ -1,3 +1,4 @@
+// build: -Oz
 #include "tokenizer/formats/formats.h"
 
 #include <optional>

@@ -1,3 +1,4 @@
+// build: -Oz
 // The tokenizer inside a GGUF file: SentencePiece pieces ("llama", "t5"), byte-level BPE ("gpt2") or WordPiece ("bert").
 #include "core/gguf.h"
 

@@ -1,3 +1,4 @@
+// build: -Oz
 #include "tokenizer/formats/converters.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Oz
 // vocab.json and sentencepiece.bpe.model, as in M2M-100's models: the SentencePiece model splits the text, vocab.json has the
 // pieces' ids, and the languages follow them. Matches transformers' M2M100Tokenizer (v5.23.0). A text begins with its language:
 // src_lang of tokenizer_config.json, or English.

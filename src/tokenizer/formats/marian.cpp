@@ -1,3 +1,4 @@
+// build: -Oz
 // vocab.json and source.spm, as in OPUS-MT's models: the SentencePiece model splits the text, and vocab.json has the pieces' ids.
 // Matches transformers' MarianTokenizer (v5.23.0) without its normalization of punctuation. source.spm also serves for decoding,
 // where target.spm makes no difference.

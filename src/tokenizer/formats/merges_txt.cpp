@@ -1,3 +1,4 @@
+// build: -Oz
 // vocab.json and merges.txt: a BPE.
 #include <algorithm>
 

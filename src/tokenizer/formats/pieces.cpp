@@ -1,3 +1,4 @@
+// build: -Oz
 #include "tokenizer/formats/pieces.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Oz
 // What a small WebAssembly can prove of a folder: that one file says all. Where this is not sure, class_tokenizer.cpp reads all
 // files.
 #include <algorithm>

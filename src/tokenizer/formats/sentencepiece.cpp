@@ -1,3 +1,4 @@
+// build: -Oz
 // SentencePiece's .model: a ModelProto (sentencepiece_model.proto) of type Unigram, BPE or character.
 #include <bit>
 #include <cstdint>

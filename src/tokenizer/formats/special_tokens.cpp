@@ -1,3 +1,4 @@
+// build: -Oz
 // Matches PreTrainedTokenizerBase._from_pretrained and TokenizersBackend.__init__ of transformers 5.24.0.
 #include "tokenizer/formats/special_tokens.h"
 

@@ -1,3 +1,4 @@
+// build: -Oz
 // vocab.txt: the tokens of a WordPiece, one per line.
 #include <algorithm>
 #include <vector>

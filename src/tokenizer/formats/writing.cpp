@@ -1,3 +1,4 @@
+// build: -Oz
 #include "tokenizer/formats/writing.h"
 
 #include <algorithm>

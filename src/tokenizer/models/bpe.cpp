@@ -1,3 +1,4 @@
+// build: -Os
 // BPE: a word begins as its characters, and neighbours merge by rank. Characters that are not in the vocabulary become their bytes
 // (byte_fallback), the unknown token, or nothing.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 #include "tokenizer/models/model.h"
 
 #include "tokenizer/component.h"

@@ -1,3 +1,4 @@
+// build: -Os
 // Unigram: the split of a pre-token into pieces with the largest sum of scores (Viterbi).
 #include <algorithm>
 #include <iterator>

@@ -1,3 +1,4 @@
+// build: -Os
 // WordLevel: a pre-token is a token of the vocabulary or unknown. With a pre-tokenizer that splits at every character (Split with
 // the regex [\s\S], Isolated) this is a character-level model.
 #include <string>

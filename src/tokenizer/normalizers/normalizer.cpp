@@ -1,3 +1,4 @@
+// build: -Oz
 #include "tokenizer/normalizers/normalizer.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 // Replace: replaces every match of a string or regular expression, left to right, with a string.
 #include <string>
 

@@ -1,3 +1,4 @@
+// build: -Os
 // NFD, NFC, NFKD, NFKC, Lowercase, StripAccents, Strip, Prepend, Nmt: short normalizers.
 #include <string>
 

@@ -1,3 +1,4 @@
+// build: -Os
 // BertProcessing: [CLS] A [SEP], and [CLS] A [SEP] B [SEP] with type 1 from B on. "sep" and "cls" are pairs of token and id.
 // RobertaProcessing: <s> A </s>, and <s> A </s> </s> B </s>, all of type 0. ByteLevel: no special tokens. Both may trim offsets.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 #include "tokenizer/post_processors/post_processor.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// build: -Os
 // TemplateProcessing: "single" and "pair" are lists of {"Sequence": {id, type_id}} and {"SpecialToken": {id, type_id}};
 // "special_tokens" maps the names of special tokens to ids.
 #include <string>

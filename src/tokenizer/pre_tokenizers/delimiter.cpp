@@ -1,3 +1,4 @@
+// build: -Os
 #include "tokenizer/pre_tokenizers/delimiter.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Oz
 #include "tokenizer/pre_tokenizers/pre_tokenizer.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 // Pre-tokenizers of a few lines each. Split cuts at a pattern, CharDelimiterSplit at a character; Punctuation, Digits
 // and WhitespaceSplit cut at the characters of a class. Then there are Whitespace, and FixedLength, which cuts every so many
 // characters.

@@ -1,3 +1,4 @@
+// build: -Oz
 // UnicodeScripts: splits where the script changes. Kana count as Han, and spaces belong to any script. Scripts as of Unicode 9.0.
 #include "tokenizer/component.h"
 #include "tokenizer/pre_tokenizers/pre_tokenizer.h"

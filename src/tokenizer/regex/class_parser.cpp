@@ -1,3 +1,4 @@
+// build: -Oz
 #include "tokenizer/regex/class_parser.h"
 
 #include <utility>

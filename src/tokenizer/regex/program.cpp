@@ -1,3 +1,4 @@
+// build: -Oz
 #include "tokenizer/regex/program.h"
 
 #include <utility>

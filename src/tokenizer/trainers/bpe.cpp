@@ -1,3 +1,4 @@
+// build: -Os
 // BPE, and WordPiece, whose trainer is the same: the most frequent pair of neighbours becomes a token, again and again.
 // Among equally frequent pairs, the one with smaller ids wins. Ids go to special tokens, then to the alphabet in the order of
 // code points. Then come (with a prefix or suffix) the forms of characters in order of appearance, then merges.

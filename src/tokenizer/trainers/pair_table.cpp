@@ -1,3 +1,4 @@
+// build: -Os
 #include "tokenizer/trainers/pair_table.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 // WordLevel and character level: the most frequent words (or characters) are the vocabulary.
 #include <utility>
 

@@ -1,3 +1,4 @@
+// build: -Os
 #include "tokenizer/trainers/seeds.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 #include "tokenizer/trainers/string_table.h"
 
 #include "tokenizer/vocabulary.h"

@@ -1,3 +1,4 @@
+// build: -Os
 #include "tokenizer/trainers/trainer.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 // Unigram (Kudo 2018, arXiv 1804.10959): reduces many pieces to few. Each piece has a probability; each way to split a word into
 // pieces has the product of theirs. Expectation maximisation fits the probabilities to the words; then the pieces whose removal
 // costs the least likelihood are removed, and so on until the vocabulary is small enough. Rules and constants are those of
