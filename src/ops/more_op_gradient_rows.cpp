@@ -69,7 +69,7 @@ void run_short_convolution_backward(const GradientCall& call) {
   short_convolution_backward(forward, {.d_out = call.d_out,
                                        .d_x = call.d_x,
                                        .d_filter = gradient,
-                                       .d_bias = gradient ? gradient->bias : forward.pass.training->bias_gradient(bias)});
+                                       .d_bias = gradient && gradient->bias ? gradient->bias : forward.pass.training->bias_gradient(bias)});
 }
 
 Learns short_convolution_learns(const OpCall& call) {

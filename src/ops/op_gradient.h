@@ -1,6 +1,7 @@
 // Ops backwards: for each op a second row, of its derivative. Linked only where models learn.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -17,6 +18,18 @@ struct BiasGradient {
   const float* bias = nullptr;
   float* gradient = nullptr;
 };
+
+// A weight, as Weight::at has it, and the same in f32, to which its gradient is added. Where that has no bias, the bias may have a
+// BiasGradient.
+struct WeightGradient {
+  const void* weight = nullptr;
+  const void* gradient = nullptr;
+};
+// Null: it has none.
+inline const WeightGradient* gradient_in(std::span<const WeightGradient> weights, const void* weight) {
+  const auto found = std::ranges::find(weights, weight, &WeightGradient::weight);
+  return found == weights.end() ? nullptr : &*found;
+}
 
 // What the steps of a training pass share beside their PassInput.
 struct Training {

@@ -171,7 +171,7 @@ void run_linear_backward(const GradientCall& call) {
                    .x = forward.x,
                    .dy = call.d_out,
                    .dx = call.d_x,
-                   .d_bias = call.gradient ? nullptr : training.bias_gradient(layer.bias),
+                   .d_bias = training.bias_gradient(layer.bias),
                    .d_layer = gradient_of<LinearWeights>(call)},
                   take_linear(forward, layer.in, layer.out));
   if (!drops) return;
@@ -243,7 +243,7 @@ void norm_rows_backward(const GradientCall& call, NormKind kind, const float* x,
                         float* scratch) {
   const auto& norm = weight_of<LayerNorm>(call.forward);
   const auto* gradient = gradient_of<LayerNorm>(call);
-  float* d_beta = gradient ? gradient->beta : call.forward.pass.training->bias_gradient(norm.beta);
+  float* d_beta = gradient && gradient->beta ? gradient->beta : call.forward.pass.training->bias_gradient(norm.beta);
   const bool has_bias = kind == NormKind::kLayer && call.forward.has_bias;
   normalise_backward(*call.forward.pass.compute, kind, norm, x, dy, rows, dx, gradient ? gradient->gamma : nullptr,
                      has_bias ? d_beta : nullptr, scratch);

@@ -51,6 +51,7 @@ class Differentiator {
   bool learns_whole(const Step& step) const {
     const Weight* weight = view_.weight(step);
     if (!weight || weight->learned == Learned::kNever) return false;
+    if (gradient_in(wanted_.weights, weight->at)) return true;
     return weight->learned == Learned::kWithEmbeddings ? wanted_.embeddings : wanted_.layers;
   }
   Learns learns(const Step& step) const {

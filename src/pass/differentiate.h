@@ -26,16 +26,17 @@ struct Instruction {
 // What is differentiated, and with respect to what.
 struct Wanted {
   SectionUse use;
-  PlanId result = -1;                // whose gradient is given; -1: only `again` runs
-  PlanId relative = -1;              // a second such result, of the embeddings; or -1
-  std::span<const PlanId> known{};   // values whose data is there
-  std::span<const PlanId> again{};   // values that are wanted themselves
-  bool input = true;                 // the gradient of the stream
-  bool relative_input = false;       // that of the relative embeddings, which is added to
-  bool sources = false;              // likewise that of an encoder's states
-  bool layers = true;                // those of weights
-  bool embeddings = true;            // those of weights that all layers share
-  Place of_result = Place::kStream;  // where the gradient of the result lies; that of the stream lies in the stream
+  PlanId result = -1;                         // whose gradient is given; -1: only `again` runs
+  PlanId relative = -1;                       // a second such result, of the embeddings; or -1
+  std::span<const PlanId> known{};            // values whose data is there
+  std::span<const PlanId> again{};            // values that are wanted themselves
+  bool input = true;                          // the gradient of the stream
+  bool relative_input = false;                // that of the relative embeddings, which is added to
+  bool sources = false;                       // likewise that of an encoder's states
+  bool layers = true;                         // those of weights
+  bool embeddings = true;                     // those of weights that all layers share
+  std::span<const WeightGradient> weights{};  // that learn in any case, with their gradients
+  Place of_result = Place::kStream;           // where the gradient of the result lies; that of the stream lies in the stream
 };
 
 struct Derivative {

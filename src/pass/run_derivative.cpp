@@ -102,6 +102,7 @@ class Runner {
   }
 
   const void* gradient_of(const Step& step) const {
+    if (const WeightGradient* own = gradient_in(wanted_.weights, view_.weight(step)->at)) return own->gradient;
     return gradients_->weights[static_cast<std::size_t>(wanted_.use.first_weight + step.weight)].at;
   }
 

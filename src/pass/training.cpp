@@ -4,6 +4,7 @@
 
 #include "pass/differentiate.h"
 #include "pass/run.h"
+#include "pass/section_view.h"
 
 namespace wattn {
 namespace {
@@ -91,7 +92,8 @@ class TrainingPass {
                .training = &training_,
                .drop = drop_in_training,
                .source_start = sources.seq_start},
-        relative_(relative_of(plan)) {
+        relative_(relative_of(plan)),
+        embeddings_learn_(learns_in(plan, plan.embeddings, scope.weights)) {
     input_.sizes.buckets = input_.relative.count;
   }
   TrainingPass(const TrainingPass&) = delete;
@@ -167,7 +169,9 @@ class TrainingPass {
   }
 
  private:
-  bool reaches_embeddings() const { return (scope_.embeddings || scope_.embedding_biases) && scope_.first_layer == 0; }
+  bool reaches_embeddings() const {
+    return (scope_.embeddings || scope_.embedding_biases || embeddings_learn_) && scope_.first_layer == 0;
+  }
   bool wants_embeddings() const { return scope_.embeddings && scope_.first_layer == 0; }
 
   struct Relative {
@@ -201,7 +205,8 @@ class TrainingPass {
             .relative_input = plan_.distances && reaches_embeddings(),
             .sources = sources_.d_states != nullptr,
             .layers = scope_.layers,
-            .embeddings = wants_embeddings()};
+            .embeddings = wants_embeddings(),
+            .weights = scope_.weights};
   }
   Wanted result_of_layer(const Tape& tape, std::size_t i) const {
     const Tape::Layer& layer = tape.layer(i);
@@ -209,7 +214,11 @@ class TrainingPass {
   }
   Wanted of_final_norm() const {
     constexpr static PlanId kKnown[] = {kStreamValue};
-    return {.use = plan_.final_norm, .result = result_of(plan_, plan_.final_norm), .known = kKnown, .layers = scope_.layers};
+    return {.use = plan_.final_norm,
+            .result = result_of(plan_, plan_.final_norm),
+            .known = kKnown,
+            .layers = scope_.layers,
+            .weights = scope_.weights};
   }
   Wanted of_embeddings() const {
     return {.use = plan_.embeddings,
@@ -217,10 +226,19 @@ class TrainingPass {
             .relative = relative_,
             .input = false,
             .layers = wants_embeddings(),
-            .embeddings = wants_embeddings()};
+            .embeddings = wants_embeddings(),
+            .weights = scope_.weights};
   }
   // The relative embeddings themselves.
   Wanted of_relative() const { return {.use = plan_.embeddings, .again = {&relative_, relative_ < 0 ? 0U : 1U}, .input = false}; }
+  static bool learns_in(const Plan& plan, const SectionUse& use, std::span<const WeightGradient> weights) {
+    const SectionView view(plan, use);
+    for (int s = 0; s < view.steps(); ++s) {
+      const Weight* weight = view.weight(view.step(s));
+      if (weight && gradient_in(weights, weight->at)) return true;
+    }
+    return false;
+  }
   static PlanId relative_of(const Plan& plan) {
     const Section& section = plan.sections[static_cast<std::size_t>(plan.embeddings.section)];
     for (int s = 0; s < section.num_steps && plan.distances; ++s) {
@@ -269,7 +287,8 @@ class TrainingPass {
   TapeOptions options_;
   Training training_;
   PassInput input_;
-  PlanId relative_;  // the relative embeddings, of the section of the embeddings; -1: none
+  PlanId relative_;        // the relative embeddings, of the section of the embeddings; -1: none
+  bool embeddings_learn_;  // some of scope_.weights are theirs
 };
 
 PassSizes sizes_of(const Batch& batch, const CrossSources& sources, const Compute& compute) {
@@ -351,6 +370,7 @@ void lm_head_backward(const Plan& plan, const Compute& compute, const LmHeadGrad
                       .known = known,
                       .input = g.d_hidden != nullptr,
                       .layers = g.gradients != nullptr,
+                      .weights = g.weights,
                       .of_result = Place::kOutput};
   const Derivative derivative = differentiate(plan, input, wanted);
   const DerivativePlaces places{.stream = g.d_hidden,

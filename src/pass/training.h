@@ -17,10 +17,11 @@ struct BackwardScope {
   std::int64_t first_layer = 0;      // no layer before it, and not the embeddings unless it is 0
   bool embeddings = true;            // tables, their norm and projection, and the tables of positions that all layers share
   bool embedding_biases = false;     // without embeddings: those of `biases` that belong to the embeddings
-  bool layers = true;                // false: no weights of layers, besides the matrices of LoRA and these biases
+  bool layers = true;                // false: no weights of layers, besides the matrices of LoRA, these biases and `weights`
   const WordTable* words = nullptr;  // where the word embeddings' gradients go, if two stacks share them; null: as the others
   RowTable* word_rows = nullptr;     // where they go instead, if no head shares them; has the rows of the batch
   std::span<const BiasGradient> biases{};
+  std::span<const WeightGradient> weights{};  // that get gradients whatever the others do, of any section but the head
   bool input = false;  // leaves the gradient of what the first layer reads in d_hidden; the embeddings have no gradients then
 };
 
@@ -88,7 +89,8 @@ struct LmHeadGradient {
   float* d_hidden = nullptr;               // [rows, hidden] written, of what lm_head() was given; null: not wanted
   const Plan* gradients = nullptr;         // as in backward(); null: not wanted
   const float* logits = nullptr;           // [rows, vocab] as lm_head() gave them; read if they have a cap
-  std::span<const BiasGradient> biases{};  // where gradients is null
+  std::span<const BiasGradient> biases{};  // where gradients is null, like the next ones
+  std::span<const WeightGradient> weights{};
 };
 // The derivative of lm_head(); a head that is tied to the word embeddings adds to their gradient.
 void lm_head_backward(const Plan& plan, const Compute& compute, const LmHeadGradient& gradient, Arena& arena);
