@@ -1,5 +1,7 @@
 // What a message about an architecture that is not read says besides: names that are alike, and what to take instead. Only the full
 // WebAssembly has it.
+#include "models/advice.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -45,8 +47,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// Up to three of the names that begin as an unknown one does, the one with most letters in common first. If there are none, those
-// that are a slip away.
+}  // namespace
+
 std::vector<std::string_view> alike(std::string_view name, std::vector<std::string_view> known) {
   constexpr std::size_t kLeastCommon = 3, kMostSlips = 2, kMost = 3;
   const auto keep = [&](const auto& is_alike, const auto& rank) {
@@ -64,8 +66,6 @@ std::vector<std::string_view> alike(std::string_view name, std::vector<std::stri
   }
   return out;
 }
-
-}  // namespace
 
 std::string advice_on(std::string_view name, ArchName name_of, std::span<const Arch* const> common) {
   std::vector<std::string_view> known;

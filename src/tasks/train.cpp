@@ -60,6 +60,7 @@ Result<void> Trainer::prepare() {
     return input_error("method: expected a loss over a head's logits with method 'head'");
   }
   if (auto prepared = prepare_head(); !prepared.ok()) return prepared;
+  if (auto known = check_saved(); !known.ok()) return known;
   if (options_.dropout) {
     const auto config = Json::parse(options_.config, "config.json");
     if (!config.ok()) return config.error();
@@ -103,6 +104,7 @@ TrainPlan Trainer::plan(std::int64_t tokens, std::int64_t max_seq, std::int64_t 
     out.optimizer += 2 * parameter.gradient.size_bytes();
     if (options_.method == TrainMethod::kLora) out.gradients += parameter.gradient.size_bytes();
   }
+  for (const SavedRows& one : saved_rows_) out.weights += one.values.size() * sizeof(float);
   for (const LoraTarget& one : targets_)
     out.weights += static_cast<std::uint64_t>(one.rows.out * one.rows.layer.in) * sizeof(float);
   if (head_gradients_) out.gradients += head_gradients_->weight_bytes();
@@ -139,6 +141,7 @@ void Trainer::clear_gradients() {
   }
   lora_.clear_gradients();
   for (std::vector<float>& gradient : bias_gradients_) std::ranges::fill(gradient, 0.0f);
+  for (const WholeGradient& one : whole_gradients_) std::ranges::fill(one.memory.taken(), std::byte{0});
   for (Buckets& one : buckets_) std::ranges::fill(one.gradients, 0.0f);
   if (head_gradients_) std::ranges::fill(head_gradients_->weights_f32(), 0.0f);
   word_gradients_.clear();
@@ -193,7 +196,8 @@ BackwardScope Trainer::scope_of(std::size_t stack) const {
           .layers = trains_layers(),
           .words = shares_words() ? &stacks_.back().gradients->ends().word_table : nullptr,
           .word_rows = trains_word_table() ? &word_gradients_ : nullptr,
-          .biases = biases_};
+          .biases = biases_,
+          .weights = whole_};
 }
 
 void Trainer::backward_stacks(const Forward& ran) {
@@ -319,6 +323,7 @@ Result<TrainReport> Trainer::update() {
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     lora_.read_gradients(i, lora_gradients_[3 * i], lora_gradients_[3 * i + 1], lora_gradients_[3 * i + 2]);
   }
+  read_saved_gradients();
   // The norm is one sum, in the order of the table.
   std::vector<std::int32_t> words(word_gradients_.ids().begin(), word_gradients_.ids().end());
   std::ranges::sort(words);

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/arena.h"
@@ -62,6 +64,8 @@ struct TrainOptions {
   LoraBias bias = LoraBias::kNone;
   // Modules for LoRA, as PEFT's target_modules: the last parts of the checkpoint's names. Empty: queries and values.
   std::vector<std::string> target_modules{};
+  // Modules that are trained whole beside LoRA, as PEFT's modules_to_save: ends of their names. A head learns in any case.
+  std::vector<std::string> modules_to_save{};
   HeadKind head = HeadKind::kNone;  // of losses over logits: a new one in place of the model's; kNone: the model's
   std::string config{};             // config.json, for a new head with its id2label, and for the rates of dropout
   bool dropout = false;             // with the rates of config.json
@@ -116,6 +120,8 @@ struct TrainPlan {
   std::uint64_t weights = 0, gradients = 0, optimizer = 0, activations = 0;
 };
 
+constexpr const char* kPeftPrefix = "base_model.model.";  // of the names in PEFT's files
+
 class Trainer {
  public:
   // model must outlive it, and has weights in f32. An UnsupportedError for what has no backward pass.
@@ -155,7 +161,7 @@ class Trainer {
   std::size_t state_size() const;  // numbers
   Result<void> set_state(std::span<const float> state, std::int64_t step);
 
-  // The matrices of LoRA, with PEFT's names; none with other methods.
+  // The matrices of LoRA and what is saved with them, with PEFT's names; none with other methods.
   std::vector<NamedTensor> adapter();
 
   // A hash of the weights before training, in hexadecimal.
@@ -164,6 +170,8 @@ class Trainer {
   const std::vector<std::string>& target_modules() const { return options_.target_modules; }
   // What PEFT would also find under those names, and is no part of the adapter: a pooler.
   std::vector<std::string> excluded_modules() const;
+  // Whether the adapter has embeddings that are the head over the vocabulary, too (PEFT's ensure_weight_tying).
+  bool ties_embeddings() const;
 
  private:
   // The encoder or the only stack, then the decoder of an encoder-decoder.
@@ -177,6 +185,20 @@ class Trainer {
     WeightRows rows;
     bool is_first;                                        // of the layers of its stack
     std::function<std::int64_t(std::int64_t row)> place;  // among rows, of the checkpoint's row
+  };
+  // A weight of a plan that learns beside LoRA: of its kind, the gradient.
+  struct WholeGradient {
+    Arena memory{};
+    LinearWeights linear{};
+    LayerNorm norm{};
+    EmbeddingTable table{};
+    WordTable words{};
+  };
+  // Rows of a matrix that holds others, too, as [rows, in].
+  struct SavedRows {
+    WeightRows rows;
+    const LinearWeights* gradient;
+    std::vector<float> values, gradients;
   };
   // Weights that are changed, and their gradients. Without a gradient: the table of words, whose gradients and moments are in
   // word_gradients_ and word_moments_, as only words that have occurred have any.
@@ -205,6 +227,20 @@ class Trainer {
   void prepare_biases();
   void add_bias(const LinearWeights& layer, std::int64_t first, std::int64_t count);
   void add_bias(float* bias, std::int64_t size, std::int64_t first, std::int64_t count);
+  // Of modules_to_save (train_saved.cpp).
+  std::string saved_name(const Stack& stack, const std::string& name) const;  // PEFT's, without its prefix
+  bool is_saved(const std::string& module, bool by_parts = false) const;
+  Result<void> prepare_saved();
+  Result<void> check_saved() const;
+  Result<void> save_target(const Stack& stack, const WeightTarget& target);
+  Result<void> save_matrix(const LinearWeights& layer, const WeightTarget& target);
+  Result<void> save_table(const Stack& stack, const WeightTarget& target);
+  bool save_vector(const Stack& stack, const WeightTarget& target);
+  template <class Take>
+  Result<WholeGradient*> learn_whole(const void* weight, const Take& take);
+  void read_saved_gradients();
+  void spread_saved() const;
+  void add_saved_tensors(std::vector<NamedTensor>& out) const;
   Result<void> take_word_moments(const float* from);
   void update_words(const AdamStep& adam, std::span<float> table);
   // Rows of B, or magnitudes, as the checkpoint has those of the matrix.
@@ -232,7 +268,9 @@ class Trainer {
   // Whether both stacks of an encoder-decoder learn the words, which they share.
   bool shares_words() const { return stacks_.size() > 1 && trains_embeddings(); }
   // Whether words are a table of their own, not the head over the vocabulary.
-  bool trains_word_table() const { return trains_embeddings() && stacks_.back().model->shared_weights().out == 0; }
+  bool trains_word_table() const {
+    return saves_words_ || (trains_embeddings() && stacks_.back().model->shared_weights().out == 0);
+  }
   // The first layer of a stack that is trained; the number of its layers if none is.
   std::int64_t first_layer(std::size_t stack) const;
   // is_whole: an update from one part, so that gradients begin with its backward pass.
@@ -320,6 +358,11 @@ class Trainer {
   std::vector<std::vector<float>> lora_gradients_;  // A, B and the magnitudes of each matrix
   std::vector<BiasGradient> biases_;                // trained beside LoRA's matrices
   std::vector<std::vector<float>> bias_gradients_;
+  std::vector<WeightGradient> whole_;  // likewise
+  std::deque<WholeGradient> whole_gradients_;
+  std::deque<SavedRows> saved_rows_;
+  std::vector<std::pair<std::size_t, WeightTarget>> saved_;  // what is saved of each stack
+  bool saves_words_ = false;                                 // as a table of their own
   std::vector<Buckets> buckets_;
   std::vector<Parameter> parameters_;
   std::vector<Moments> moments_;     // [parameters]

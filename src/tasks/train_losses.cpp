@@ -203,7 +203,8 @@ Result<void> Trainer::lm_chunks(std::span<const NextToken> tokens, const float* 
                       .d_hidden = d_read.data(),
                       .gradients = trains_embeddings() ? &stacks_.back().gradients->training_plan() : nullptr,
                       .logits = logits.data(),
-                      .biases = biases_},
+                      .biases = biases_,
+                      .weights = whole_},
                      arena.value());
     for (std::size_t i = 0; i < chunk.size(); ++i) {
       model_.kernels().axpy(1.0f, d_read.data() + static_cast<std::int64_t>(i) * hidden, d_states + chunk[i].row * hidden, hidden);

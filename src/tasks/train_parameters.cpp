@@ -12,8 +12,6 @@
 namespace wattn {
 namespace {
 
-constexpr const char* kPeftPrefix = "base_model.model.";
-
 bool ends_with_module(const std::string& name, const std::string& module) {
   if (name == module) return true;
   return name.size() > module.size() && name.ends_with(module) && name[name.size() - module.size() - 1] == '.';
@@ -84,8 +82,9 @@ Result<void> Trainer::prepare_head() {
     parameters_.push_back({weights_f32(value), weights_f32(gradient), true, value.in * value.out});
     if (value.bias) add({value.bias, size_of(value.out)}, {gradient.bias, size_of(value.out)}, false);
   };
-  // With LoRA the pooler's matrix stays as it is: PEFT does not save it.
-  const bool is_kept = options_.method == TrainMethod::kLora && is_pooler(head.layers());
+  // With LoRA the pooler's matrix stays as it is, unless it is named: PEFT does not save it.
+  const bool is_kept =
+      options_.method == TrainMethod::kLora && is_pooler(head.layers()) && !is_saved(module_prefix() + arch.names.pooler);
   if (head.layers().dense && !is_kept) add_linear(head.dense(), head_gradients_->dense());
   if (head.layers().dense && is_kept && options_.bias == LoraBias::kAll) {
     add({head.dense().bias, size_of(head.dense().out)}, {head_gradients_->dense().bias, size_of(head.dense().out)}, false);
@@ -146,20 +145,27 @@ Result<void> Trainer::prepare_lora() {
     }
     return input_error("target_modules: expected some of " + known + ", found '" + *unknown + "'");
   }
+  if (auto prepared = prepare_saved(); !prepared.ok()) return prepared;
   const auto is_wanted = [&](const LoraTarget& one) {
     return every || std::ranges::any_of(wanted, [&](const std::string& module) { return ends_with_module(one.module, module); });
   };
+  std::erase_if(all, [&](const LoraTarget& one) { return !is_wanted(one); });
+  // As in PEFT, what is saved whole has no matrices.
+  std::erase_if(all, [&](const LoraTarget& one) { return is_saved(module_prefix() + one.module, true); });
+  const auto is_both = [&](const LoraTarget& one) { return is_saved(module_prefix() + one.module); };
+  if (const auto both = std::ranges::find_if(all, is_both); all.empty() || both != all.end()) {
+    return input_error("modules_to_save: expected others than target_modules has, found " +
+                       (all.empty() ? "all of those" : "a part of the name of " + both->module));
+  }
   // W; A and B with their gradients and two moments, and once more with gradients in the layout of a pass (LoraFactors).
   double floats = 0;
   for (const LoraTarget& one : all) {
-    if (!is_wanted(one)) continue;
     const auto in = static_cast<double>(one.rows.layer.in), out = static_cast<double>(one.rows.out);
     floats += in * out + 6 * static_cast<double>(options_.lora.r) * (in + static_cast<double>(one.rows.layer.out));
   }
   if (auto room = Arena::fits(floats * sizeof(float), "matrices of LoRA"); !room.ok()) return room;
   Generator generator(options_.seed);
   for (LoraTarget& one : all) {
-    if (!is_wanted(one)) continue;
     lora_.add(one.rows, options_.lora, generator);
     targets_.push_back(std::move(one));
   }
@@ -397,6 +403,7 @@ void Trainer::collect_buckets() {
 void Trainer::spread_weights() {
   model_.slots().forget_prefixes();
   lora_.merge();
+  spread_saved();
   for (Buckets& one : buckets_) {
     for (std::int64_t bucket = 0; bucket < one.count; ++bucket) {
       set_t5_bucket(one.bias, one.heads, bucket, one.of_both_directions, one.max_distance, one.values.data() + bucket * one.heads);
@@ -418,6 +425,7 @@ void Trainer::spread_weights() {
 
 // PEFT's name of a module that has matrices of LoRA is that of its base layer.
 void Trainer::add_bias_tensors(std::vector<NamedTensor>& out) const {
+  if (options_.bias == LoraBias::kNone) return;
   for (const Stack& stack : stacks_) {
     for (const WeightTarget& weight : stack.model->weight_targets(*stack.names, false)) {
       const bool trained =
@@ -430,9 +438,8 @@ void Trainer::add_bias_tensors(std::vector<NamedTensor>& out) const {
       std::vector<float> values;
       values.reserve(size_of(weight.shape[0]));
       for (std::int64_t i = 0; i < weight.shape[0]; ++i) values.push_back(weight.values[weight.place(i)]);
-      const char* head = stack.model->config().lm_head ? stack.names->lm_head : nullptr;
-      const bool is_head = head && module == head;
-      module.insert(0, kPeftPrefix + (is_head ? "" : module_prefix())).append(is_target ? ".base_layer.bias" : ".bias");
+      if (is_saved(saved_name(stack, module))) continue;
+      module = kPeftPrefix + saved_name(stack, module) + (is_target ? ".base_layer.bias" : ".bias");
       out.push_back({std::move(module), weight.shape, std::move(values)});
     }
   }
@@ -458,11 +465,13 @@ std::vector<NamedTensor> Trainer::adapter() {
     out.push_back({name + ".lora_magnitude_vector", {rows.out}, in_order_of_file(targets_[i], matrix.magnitude(), 1)});
   }
   add_bias_tensors(out);
+  add_saved_tensors(out);
   if (!model_.head()) return out;
   for (NamedTensor& tensor : head_tensors(model_)) {
     const char* pooler = model_.arch().names.pooler;
     const bool is_pooler = pooler && tensor.name.starts_with(pooler);
-    if (is_pooler && (options_.bias != LoraBias::kAll || !tensor.name.ends_with(".bias"))) continue;
+    const bool is_kept = is_pooler && !is_saved(module_prefix() + pooler);
+    if (is_kept && (options_.bias != LoraBias::kAll || !tensor.name.ends_with(".bias"))) continue;
     tensor.name.insert(0, kPeftPrefix + (is_pooler ? module_prefix() : ""));
     out.push_back(std::move(tensor));
   }

@@ -250,6 +250,7 @@ export interface SeamTrainOptions {
   lora_dropout?: number | undefined;
   bias?: LoraBias | undefined;
   target_modules?: string[] | undefined;
+  modules_to_save?: string[] | undefined;
   freeze_embeddings?: boolean | undefined;
   last_layers?: number | undefined;
   scale?: number | undefined;
@@ -671,6 +672,8 @@ export interface TrainBegunAnswer extends Answer {
   target_modules: string[];
   /** what PEFT would find, too, under those names */
   excluded_modules: string[];
+  /** the adapter has a head's weights too, which are the embeddings */
+  ties_embeddings: boolean;
   fingerprint: string;
 }
 

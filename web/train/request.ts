@@ -5,7 +5,16 @@ import type { SeamTrainOptions } from '../host/seam.js';
 import type { NamedBytes } from '../source/model_files.js';
 import { withMembers } from './config_text.js';
 import type { TrainedLoss } from './rows.js';
-import { kHeads, kLanguageHeads, kMostLanguageTokens, kRates, toTargets, where, type Settings } from './trainer_options.js';
+import {
+  kHeads,
+  kLanguageHeads,
+  kMostLanguageTokens,
+  kRates,
+  toSaved,
+  toTargets,
+  where,
+  type Settings,
+} from './trainer_options.js';
 import type { HeadLoss } from './types.js';
 
 /** config.json of the model with a new head. names: of labels. */
@@ -49,6 +58,7 @@ interface Begun {
 export function beginRequest(settings: Settings, { loss, steps, isHead, makesHead, config }: Begun): SeamTrainOptions {
   const { method = 'lora', r = 8, learning_rate, warmup_steps, margin } = settings;
   const target_modules = toTargets(settings.target_modules);
+  const modules_to_save = toSaved(settings.modules_to_save);
   if (settings.label_smoothing_factor && loss !== 'CrossEntropyLoss') {
     throw new InputError(`${where}: option 'label_smoothing_factor': expected CrossEntropyLoss with it, found ${loss}`);
   }
@@ -78,6 +88,7 @@ export function beginRequest(settings: Settings, { loss, steps, isHead, makesHea
     r,
     lora_alpha: settings.lora_alpha ?? 2 * r,
     ...(target_modules && { target_modules }),
+    ...(modules_to_save && { modules_to_save }),
     margin: margin ?? (loss === 'ContrastiveLoss' ? 0.5 : 5),
     learning_rate: learning_rate ?? kRates[isHead ? 'head' : 'sentences'][method],
     lr_scheduler_type: settings.lr_scheduler_type ?? 'linear',

@@ -47,6 +47,7 @@ import {
   kTasks,
   kTrainRules,
   planSteps,
+  toSaved,
   toTargets,
   where,
   type Settings,
@@ -103,6 +104,7 @@ export class Trainer {
   private step = 0;
   private targets: string[] = [];
   private excluded: string[] = [];
+  private ties = false;
   /** Weights that are trained, and all; known when training begins. */
   private weights: { trainable: number; all: number } | undefined;
   /** The hash of the model's weights when training began, and the request that began it. */
@@ -143,6 +145,7 @@ export class Trainer {
       (key in kTrainRules ? settings : load)[key] = value;
     }
     toTargets(settings['target_modules']);
+    toSaved(settings['modules_to_save']);
     checkLoss(settings['loss']);
     const start = (head: HeadKind) => {
       const request = { where, model, options: load as LoadOptions, head };
@@ -456,9 +459,10 @@ export class Trainer {
       : JSON.stringify(readConfig(this.engine));
     const request = beginRequest(this.settings, { loss, steps, isHead, makesHead, config });
     const { config: _config, ...options } = request;
-    const { target_modules: targets, excluded_modules, fingerprint } = await this.ask('begin', request);
+    const { target_modules: targets, excluded_modules, ties_embeddings, fingerprint } = await this.ask('begin', request);
     this.targets = targets;
     this.excluded = excluded_modules;
+    this.ties = ties_embeddings;
     this.begun = { fingerprint, options };
     this.weights = await this.ask('plan', { tokens: 1, max_seq: 1, parts: 1, words: 0 });
     if (makesHead && this.engine instanceof RemoteEngine) useConfig(this.engine.files as NamedBytes[], config);
@@ -474,8 +478,8 @@ export class Trainer {
     const files: TrainedFiles = { ...this.fitted?.save() };
     if ((this.settings.method ?? 'lora') === 'lora') {
       const { tensors } = await this.ask('adapter', undefined);
-      const { targets, excluded, origin, settings } = this;
-      const made = { targets, excluded, origin, isHead: this.run.isHead, config: readConfig(this.engine) };
+      const { targets, excluded, ties, origin, settings } = this;
+      const made = { targets, excluded, ties, origin, isHead: this.run.isHead, config: readConfig(this.engine) };
       for (const [name, bytes] of await adapterFiles(tensors, settings, made)) files[name] = bytes;
       return files;
     }

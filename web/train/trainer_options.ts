@@ -31,6 +31,7 @@ export const kTrainRules: Rules = {
   lora_dropout: '[0,1)',
   bias: kLoraBiasWords,
   target_modules: 'any',
+  modules_to_save: 'any',
   last_layers: 'count',
   loss: 'any',
   scale: '(0,Infinity)',
@@ -78,6 +79,12 @@ export function toTargets(given: unknown): string[] | undefined {
   if (given === 'all-linear') return ['all-linear'];
   if (Array.isArray(given) && given.length > 0 && given.every((name) => typeof name === 'string')) return given;
   throw new InputError(`${where}: option 'target_modules': expected 'all-linear' or an array of names`);
+}
+
+export function toSaved(given: unknown): string[] | undefined {
+  if (given === undefined || given === null) return undefined;
+  if (Array.isArray(given) && given.length > 0 && given.every((name) => typeof name === 'string' && name)) return given;
+  throw new InputError(`${where}: option 'modules_to_save': expected an array of names, found ${describe(given)}`);
 }
 
 /** The heads of each task, and how transformers names their classes. */

@@ -84,6 +84,12 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
    * 'value']` of a BERT, `['q_proj', 'v_proj']` of a Llama).
    */
   target_modules?: readonly string[] | 'all-linear';
+  /**
+   * LoRA: modules that are trained whole beside it and saved with the adapter, by the ends of their names in the checkpoint, as in PEFT:
+   * `['pooler']`, `['embed_tokens', 'lm_head']`, `['LayerNorm']`. A new head, or that of a classifier, is trained in any case. Embeddings that are
+   * the head over the vocabulary, too, remain one. An `InputError` names modules that are alike if there is none.
+   */
+  modules_to_save?: readonly string[];
   /** With `method: 'last_layers'`; of an encoder-decoder the decoder's. Default 2. */
   last_layers?: number;
   /**
