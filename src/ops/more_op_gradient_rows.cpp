@@ -66,10 +66,11 @@ void run_short_convolution_backward(const GradientCall& call) {
   const OpCall& forward = call.forward;
   const auto* gradient = static_cast<const LinearWeights*>(call.gradient);
   const float* bias = static_cast<const LinearWeights*>(forward.weight)->bias;
-  short_convolution_backward(forward, {.d_out = call.d_out,
-                                       .d_x = call.d_x,
-                                       .d_filter = gradient,
-                                       .d_bias = gradient && gradient->bias ? gradient->bias : forward.pass.training->bias_gradient(bias)});
+  short_convolution_backward(forward,
+                             {.d_out = call.d_out,
+                              .d_x = call.d_x,
+                              .d_filter = gradient,
+                              .d_bias = gradient && gradient->bias ? gradient->bias : forward.pass.training->bias_gradient(bias)});
 }
 
 Learns short_convolution_learns(const OpCall& call) {
