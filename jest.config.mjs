@@ -29,6 +29,7 @@ export default {
     '^wattn-base$': '<rootDir>/models/base/index.js',
     '^wattn-story$': '<rootDir>/models/story/index.js',
     '^wattn-pii$': '<rootDir>/models/pii/index.js',
+    '^wattn-multi$': '<rootDir>/models/multi/index.js',
   },
   globals: {
     __WATTN_BUILD_ID__: existsSync(header) ? readFileSync(header, 'utf8').split('"')[1] : 'none',

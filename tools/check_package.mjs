@@ -75,6 +75,7 @@ function strictTypes() {
     'wattn-base': [join(root, 'models/base/index.d.ts')],
     'wattn-story': [join(root, 'models/story/index.d.ts')],
     'wattn-pii': [join(root, 'models/pii/index.d.ts')],
+    'wattn-multi': [join(root, 'models/multi/index.d.ts')],
     '@huggingface/jinja': [join(root, 'node_modules/@huggingface/jinja/dist/index.d.ts')],
     ai: [join(root, 'node_modules/ai/dist/index.d.ts')],
     '@langchain/core/documents': [join(root, 'node_modules/@langchain/core/dist/documents/index.d.ts')],
@@ -124,6 +125,8 @@ const storyModel = () =>
   modelPackage('story', 'text-generation', "(generate) => generate('Once upon a time', { max_new_tokens: 8 })");
 
 const piiModel = () => modelPackage('pii', 'token-classification', "(find) => find('Ada Novak lives in Porto.')");
+
+const multiModel = () => modelPackage('multi', 'feature-extraction', "(embed) => embed.encode_query('Wann öffnet die Bäckerei?')");
 
 async function viteBuild(expected) {
   const folder = install(packing, 'vite-page', { shared: 'page' });
@@ -188,6 +191,7 @@ await check('npx wattn', commandLine);
 await check('wattn-base', baseModel);
 await check('wattn-story', storyModel);
 await check('wattn-pii', piiModel);
+await check('wattn-multi', multiModel);
 await check('typescript-strict', strictTypes);
 await check('plain-page', () => checkPage(install(packing, 'plain-page'), vector));
 await check('vite-page built', () => viteBuild(vector));

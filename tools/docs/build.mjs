@@ -41,6 +41,7 @@ const pages = [
   'models/base/README.md',
   'models/story/README.md',
   'models/pii/README.md',
+  'models/multi/README.md',
   'bench/README.md',
   'CHANGELOG.md',
 ];
@@ -185,7 +186,7 @@ if (app.logger.hasErrors()) fail('the examples are not where they were written (
 const kNodes = /^types$|node|^cli\.js$|^inline/;
 for (const file of readdirSync(join(root, 'dist')).filter((name) => !kNodes.test(name)))
   cpSync(join(root, 'dist', file), join(out, 'wattn', file));
-for (const name of ['base', 'story', 'pii']) {
+for (const name of ['base', 'story', 'pii', 'multi']) {
   const file = `wattn-${name}.gguf`;
   for (const each of ['index.js', file]) cpSync(join(root, 'models', name, each), join(out, `wattn-${name}`, each));
 }
@@ -198,6 +199,7 @@ const imports = {
   'wattn-base': './wattn-base/index.js',
   'wattn-story': './wattn-story/index.js',
   'wattn-pii': './wattn-pii/index.js',
+  'wattn-multi': './wattn-multi/index.js',
   '@huggingface/jinja': './wattn/jinja.js',
 };
 const frame = readFileSync(join(here, 'site/frame.html'), 'utf8').replace(

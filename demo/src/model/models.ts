@@ -24,6 +24,7 @@ const kFiles: Readonly<Record<string, string>> = {
   'wattn-base': new URL('../../../models/base/wattn-base.gguf', import.meta.url).href,
   'wattn-story': new URL('../../../models/story/wattn-story.gguf', import.meta.url).href,
   'wattn-pii': new URL('../../../models/pii/wattn-pii.gguf', import.meta.url).href,
+  'wattn-multi': new URL('../../../models/multi/wattn-multi.gguf', import.meta.url).href,
 };
 
 /** Where a model that goes by its name is; others are where they say. */
