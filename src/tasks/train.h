@@ -227,7 +227,7 @@ class Trainer {
   void prepare_biases();
   void add_bias(const LinearWeights& layer, std::int64_t first, std::int64_t count);
   void add_bias(float* bias, std::int64_t size, std::int64_t first, std::int64_t count);
-  // Of modules_to_save (train_saved.cpp).
+  // modules_to_save (train_saved.cpp).
   std::string saved_name(const Stack& stack, const std::string& name) const;  // PEFT's, without its prefix
   bool is_saved(const std::string& module, bool by_parts = false) const;
   Result<void> prepare_saved();

@@ -105,7 +105,7 @@ describe('wattn-multi', () => {
     const asked = paragraphs.map(({ qas }: any) => qas[0].question);
     const queries = rowsOf(await embed.encode_query(asked));
     const first = queries.filter((query, i) => rows.every((row, k) => k === i || dot(query, row) < dot(query, rows[i]!)));
-    // Of 20 paragraphs in place of 240 the right one is the first at least as often as the score over all says, but for two standard deviations.
+    // Among 20 paragraphs instead of 240, the right one is first at least as often as the score says, less two standard deviations.
     const share = scores['wattn-multi']['XQuAD de, nDCG@10'];
     expect(first.length / 20).toBeGreaterThan(share - 2 * Math.sqrt((share * (1 - share)) / 20));
   });

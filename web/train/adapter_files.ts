@@ -35,7 +35,7 @@ export function adapterFiles(
   const { r = 8, lora_alpha = 2 * r, lora_dropout = 0, bias = 'none', task } = settings;
   const { use_rslora = false, use_dora = false } = settings;
   const saved = settings.modules_to_save ?? [];
-  // As in PEFT, by the end of its name or of that of a module around it.
+  // As in PEFT: the end of its name decides, or the end of the name of a module around it.
   const isSaved = (name: string) =>
     name.split('.').some((_, i, parts) =>
       saved.some((end) =>
