@@ -1,7 +1,7 @@
 // Scores sentence encoders on public data sets with wattn itself, and writes the figures of the model cards.
 // Usage: node tools/score_models.mjs --out scores.json [--data ../shared/data] NAME=MODEL[:DTYPE]..   MODEL: default, a folder, a .gguf file
 // Needs dist/ (npm run build) and the folder of data sets: pairs/, retrieval/, qa/, classification/. --beir FOLDER adds a test collection of your own.
-// --only names,reranking: these parts alone (kParts below); other figures of the file stay.
+// --only names,reranking: these parts alone (kParts below); other figures of the file stay. --sets 'STS-B|MED': sets whose names have such a part.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -14,6 +14,7 @@ const { values, positionals } = parseArgs({
     data: { type: 'string', default: new URL('../../shared/data', import.meta.url).pathname },
     beir: { type: 'string', multiple: true, default: [] },
     only: { type: 'string' },
+    sets: { type: 'string', default: '' },
   },
 });
 const lines = (path) => readFileSync(path, 'utf8').split(/\r?\n/).filter(Boolean);
@@ -257,11 +258,14 @@ async function reranked(embed, set) {
 }
 
 const { data } = values;
-const collections = {
-  ...Object.fromEntries(['cisi', 'med'].map((name) => [name.toUpperCase(), readBeir(join(data, 'retrieval', name))])),
-  'XQuAD English': readXquad(data),
-  ...Object.fromEntries(values.beir.map((folder) => [basename(folder), readBeir(folder)])),
-};
+const asked = (sets) => Object.entries(sets).filter(([name]) => new RegExp(values.sets).test(name));
+const collections = Object.fromEntries(
+  asked({
+    ...Object.fromEntries(['cisi', 'med'].map((name) => [name.toUpperCase(), readBeir(join(data, 'retrieval', name))])),
+    'XQuAD English': readXquad(data),
+    ...Object.fromEntries(values.beir.map((folder) => [basename(folder), readBeir(folder)])),
+  }),
+);
 const scores = values.out && existsSync(values.out) ? JSON.parse(readFileSync(values.out, 'utf8')) : {};
 const round = (value) => Number(value.toFixed(4));
 const report = (who, what, value) => {
@@ -272,7 +276,7 @@ const report = (who, what, value) => {
 /** What is measured of a model, by the names that --only takes. */
 const kParts = {
   async sts(embed, tell) {
-    for (const [name, pairs] of Object.entries(sentenceSets(data)))
+    for (const [name, pairs] of asked(sentenceSets(data)))
       tell(`${name}, Spearman`, (await evaluate(embed, 'sts', pairs)).spearman_cosine);
   },
   async retrieval(embed, tell) {
@@ -280,7 +284,7 @@ const kParts = {
       tell(`${name}, nDCG@10`, (await evaluate(embed, 'retrieval', set))['cosine_ndcg@10']);
   },
   async few(embed, tell) {
-    for (const [name, { train, test }] of Object.entries(labelledSets(data))) {
+    for (const [name, { train, test }] of asked(labelledSets(data))) {
       const found = [];
       for (const seed of [1, 2, 3]) {
         found.push(
@@ -300,7 +304,7 @@ const kParts = {
     for (const [word, cosine] of Object.entries(await contextOf(model, dtype))) tell(`"${word}" in two senses, cosine`, cosine);
   },
   async names(embed, tell) {
-    for (const [name, set] of Object.entries(labelledSets(data))) {
+    for (const [name, set] of asked(labelledSets(data))) {
       tell(`${name}, by name, accuracy`, await byNames(embed, set, '{}'));
       tell(`${name}, by name in "This text is about {}.", accuracy`, await byNames(embed, set, 'This text is about {}.'));
     }
