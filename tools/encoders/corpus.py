@@ -16,7 +16,7 @@ from collections import namedtuple
 from pathlib import Path
 
 Source = namedtuple("Source", "name licence origin most read")  # most: texts taken, drawn by seed
-LEAST, MOST = 12, 1000  # characters of a text
+LEAST, MOST, LONGEST = 12, 1000, 2600  # characters of a text, and of a passage
 
 # OpenStax textbooks: repositories osbooks-NAME at these commits, the last under CC BY 4.0.
 BOOKS = {
@@ -182,19 +182,42 @@ class Reader:
     def textbooks(self):
         """Paragraphs, whole and in windows of sentences, of NAME/modules/*/index.cnxml."""
         rng = random.Random(1)
+        for module in self.modules():
+            for plain in module:
+                yield plain
+                yield from windows([s for s in sentences(plain) if s], rng)
+
+    def modules(self):
+        """The paragraphs of each section of the textbooks."""
         for book in BOOKS:
             paths = sorted((Path(self.openstax) / f"osbooks-{book}").rglob("*.cnxml"))
             if not paths:
                 raise FileNotFoundError(f"{self.openstax}/osbooks-{book}: expected .cnxml files, found none")
             for path in paths:
                 text = re.sub(r"(?s)<m:math.*?</m:math>|<metadata.*?</metadata>|<note.*?>|<link[^>]*/>", " ", path.read_text("utf-8"))
-                for body in re.findall(r"(?s)<para[^>]*>(.*?)</para>", text):
-                    plain = html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", body))).strip()
-                    yield plain
-                    yield from windows([s for s in sentences(plain) if s], rng)
+                bodies = re.findall(r"(?s)<para[^>]*>(.*?)</para>", text)
+                yield [html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", body))).strip() for body in bodies]
+
+    def passages(self):
+        """Runs of sentences from one text, long ones: what a search index holds. Their lengths are drawn evenly."""
+        rng = random.Random(1)
+        articles = re.split(r"\n = [^=].* = \n", "\n".join(self.lines("text/wikitext2/wiki.valid.raw", "text/wikitext2/wiki.test.raw")))
+        parts = [sentences(wikitext(re.sub(r"(?m)^ =.*$", "", article))) for article in articles]
+        parts += [text.splitlines() for _, text in self.zipped("movie_reviews", ".txt")]
+        parts += [sentences(text) for _, text in self.zipped("state_union", ".txt")]
+        parts += [sentences(" ".join(paragraphs)) for paragraphs in self.modules()]
+        for part in parts:
+            run, aim = "", rng.randint(MOST // 2, LONGEST)
+            for sentence in part:
+                if run and len(run) + len(sentence) >= aim:
+                    yield run[:LONGEST]
+                    run, aim = "", rng.randint(MOST // 2, LONGEST)
+                run = f"{run} {sentence}".strip()
+            if len(run) > MOST // 2:
+                yield run[:LONGEST]
 
 
-def sources(data, nltk, openstax):
+def sources(data, nltk, openstax, passages=None):
     r = Reader(data, nltk, openstax)
     return [
         Source("Tatoeba, English side", "CC BY 2.0 FR", "facebookresearch/LASER data/tatoeba/v1", None, r.tatoeba),
@@ -211,6 +234,7 @@ def sources(data, nltk, openstax):
         Source("SMS spam, WNUT-17, Broad Twitter Corpus", "CC BY 4.0", "UCI; the corpora's repositories", None, r.messages),
         Source("Debian package descriptions, every second", "DFSG-free", "apt-cache search --names-only .", 8000, r.packages),
         *([Source("OpenStax textbooks", "CC BY 4.0", ", ".join(f"osbooks-{n}@{c}" for n, c in BOOKS.items()), 90000, r.textbooks)] if openstax else []),
+        *([Source("Passages of WikiText-2, movie reviews, State of the Union, OpenStax textbooks", "as above", "as above", passages, r.passages)] if passages else []),
     ]
 
 
@@ -311,7 +335,8 @@ if __name__ == "__main__":
     p.add_argument("--nltk", required=True, help="a folder with the .zip files of nltk_data's packages/corpora")
     p.add_argument("--openstax", help="a folder with the repositories openstax/osbooks-NAME at the commits in BOOKS (CC BY 4.0)")
     p.add_argument("--most", type=int, default=MOST, help="characters of a text")
+    p.add_argument("--passages", type=int, help=f"so many runs of sentences too, of up to {LONGEST} characters (needs --openstax)")
     p.add_argument("--out", required=True)
     a = p.parse_args()
     Path(a.out).mkdir(parents=True, exist_ok=True)
-    gather(sources(a.data, a.nltk, a.openstax), Overlap(evaluation_texts(a.data)), Path(a.out), a.most)
+    gather(sources(a.data, a.nltk, a.openstax, a.passages), Overlap(evaluation_texts(a.data)), Path(a.out), a.most)
