@@ -4,7 +4,12 @@ import argparse
 import json
 from pathlib import Path
 
-from tables import is_of_uses, kept_retrieval, score_table, source_table
+from tables import is_of_uses, kept_retrieval, score_table, shares, source_table
+
+LARGE_AIMS = (
+    "STS-B test, Spearman", "MED, nDCG@10", "CISI, nDCG@10", "XQuAD English, nDCG@10",
+    "TREC, 8 a label, accuracy", "HWU64, 8 a label, accuracy", "SNIPS, 8 a label, accuracy",
+)  # fmt: skip
 
 
 def uses(scores, who, titles):
@@ -153,7 +158,80 @@ STS-B test 0.775, SST-2 dev 0.85, "bank" 0.95 and 80 % of the teacher's retrieva
 """
 
 
-CARDS = {"base": (base_card, "README.md"), "default": (default_card, "CARD.md")}
+def large_card(report, scores):
+    own, teacher = scores["wattn-large"], scores["bge-small-en-v1.5"]
+    aims = [name for name in LARGE_AIMS if name in own and name in teacher]
+    kept = shares(own, teacher, aims)
+    others = ["wattn-base", "bge-small-en-v1.5", "BM25"]
+    dropped = sorted(set(range(12)) - set(report["layers"]))
+    worst = min(kept, key=kept.get)
+    return f"""# wattn-large
+
+A sentence encoder for English in {report['bytes'] / 1e6:.2f} MB, for [wattn](https://www.npmjs.com/package/wattn): bge-small-en-v1.5 (MIT) with weights of four bits, {len(report['layers'])} of its
+12 layers and {report['pieces']:,} of its 30,522 word pieces. It reads 512 tokens, twice as many as `wattn-base`, and is for search in longer English texts, similarity,
+clustering and classification.
+
+```sh
+npm install wattn wattn-large
+```
+
+```js
+import {{ pipeline }} from 'wattn';
+import model from 'wattn-large'; // the URL of the file, which bundlers include
+
+const embed = await pipeline('feature-extraction', model);
+const documents = await embed(['The bakery opens at six.', 'Trains leave every hour.']); // [2, 384], unit length
+const query = await embed.encode_query(['When can I buy fresh bread?']); // with the prompt for questions
+```
+
+In Node the name is enough: `pipeline('feature-extraction', 'wattn-large')`. The file is a plain GGUF of BERT, so llama.cpp reads it, too; there the prompt is yours to add.
+
+BERT with {len(report['layers'])} layers of width 384 (all but number {', '.join(map(str, dropped))}, from 0), 12 heads, a feed-forward width of {report['inner']:,}, at most 512 tokens: {report['parameters']:,} parameters. The vector is the state of
+`[CLS]`, of unit length. Vectors are close to the teacher's, but the two must not be mixed in one index. `encode_query`, `Index` and `Retriever` put
+"{report['prompt'].strip()}" before a query, as the teacher wants it. Licence: Apache-2.0; the teacher's, MIT, is in NOTICE. SHA-256: `{report['sha256']}`.
+
+## Scores
+
+Measured with wattn (`tools/score_models.mjs`), in its default `q8`; "teacher" is bge-small-en-v1.5 in the same program, also in `q8`. BM25 is that of wattn's `Index`, without stemming.
+Higher is better. A cell is empty where nothing was measured.
+
+{score_table(scores, ["wattn-large", *others], {"bge-small-en-v1.5": "teacher"})}
+
+Of its teacher's figures it keeps {100 * sum(kept.values()) / len(kept):.1f} % on average over {len(kept)} sets ({', '.join(f"{name.split(',')[0]} {100 * share:.1f} %" for name, share in kept.items())}). The aim was 96 % on average
+and 94 % in each; the lowest is {worst.split(',')[0]} with {100 * kept[worst]:.1f} %.
+
+## What it is worse at
+
+- **Exact words.** Names, codes and rare terms: BM25 is better on texts full of them. wattn's `Index` uses both.
+- **Rare words.** Words whose pieces are missing fall into more pieces, and their vectors suffer most.
+- **Speed.** It has {len(report['layers'])} layers; `wattn-base` has six, and takes about half the time.
+- **Cosines lie close together**, as its teacher's do: unrelated texts have some 0.4 to 0.6. Compare them with each other, not with a fixed limit from another model.
+- **Languages.** English only; words of other alphabets become unknown tokens, which is reported (`unknown`).
+
+It inherits the biases of its teacher and its texts.
+
+## How it was made
+
+By the scripts in wattn's `tools/encoders` (README there). The layers that go were chosen by the correlation of the cosines of some sentences with the teacher's; the pieces
+that stay are special ones, single characters, and those that are most frequent over the sources below, each source counting alike. {how_large(report)} Positions were rounded to q8_0. Versions: {', '.join(f'{k} {v}' for k, v in report['versions'].items())}.
+
+Texts that share 40 consecutive letters with an evaluation text, or equal one, were removed: STS-B dev and test, STS 2012-16, SST-2, XQuAD, CISI, MED, and the test texts of
+TREC, HWU64 and SNIPS. No choice was made by a test set.
+
+{source_table(report)}
+"""
+
+
+def how_large(report):
+    fitted = f"""Layer after layer, each matrix was fitted by least squares to what the teacher computes in its place, from what
+the rounded layers before it give, and rounded to GGUF's q4_0 by GPTQ (Frantar et al. 2022, Li et al. 2025): {report['fitted']:,} texts, no gradient."""
+    if not report["steps"]:
+        return fitted
+    return f"""{fitted} Then it was trained with
+the rounding in the loop: {report['steps']:,} steps of at most 2,048 tokens, the loss of `wattn-base` (README there)."""
+
+
+CARDS = {"large": (large_card, "README.md"), "base": (base_card, "README.md"), "default": (default_card, "CARD.md")}
 
 if __name__ == "__main__":
     p = argparse.ArgumentParser()

@@ -26,14 +26,32 @@ from student import LABELS, make_student, shape_rounded
 from train import RECIPES, embedder, sentiment_logits
 
 NAMES = {
+    "large": ("wattn-large", "Sentence encoder with weights of four bits, trained from bge-small-en-v1.5"),
     "base": ("wattn-base", "Sentence encoder with weights of four bits, trained from all-MiniLM-L6-v2"),
     "default": ("wattn-default", "Small sentence encoder with a sentiment head, trained from all-MiniLM-L6-v2"),
 }
 POLAR_SEEN_AS_NEUTRAL = 0.015  # of the sentences that are held out and have a sentiment, this share may get the label NEUTRAL
 
 
-def write(student, tokenizer, path, name, description, has_head):
-    """The file; and the student's weights become what was written."""
+def small_files(config, tokenizer, prompt):
+    """{name: content} of what GGUF's keys cannot say, the prompt; where there is one such file, wattn expects the others too. The vocabulary is in the keys."""
+    reads = json.loads(tokenizer.to_str())
+    reads["model"]["vocab"] = {"tokenizer.ggml.tokens": tokenizer.get_vocab_size()}
+    fields = (
+        "model_type hidden_act hidden_size intermediate_size layer_norm_eps max_position_embeddings num_attention_heads num_hidden_layers type_vocab_size vocab_size"
+    ).split()
+    return {
+        "config.json": {"architectures": ["BertModel"], **{field: getattr(config, field) for field in fields}},
+        "modules.json": [{"type": "models.Transformer", "path": ""}, {"type": "models.Pooling", "path": "1_Pooling"}, {"type": "models.Normalize", "path": "2_Normalize"}],
+        "1_Pooling/config.json": {"pooling_mode": config.pooling},
+        "tokenizer.json": reads,
+        "tokenizer_config.json": {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "model_max_length": config.max_position_embeddings},
+        "config_sentence_transformers.json": {"prompts": {"query": prompt}},
+    }
+
+
+def write(student, tokenizer, path, name, description, has_head, prompt=""):
+    """The file; and the student's weights become what was written. prompt: of queries, in the small file that wattn reads."""
     w = gguf.GGUFWriter(path, "bert")
     w.add_name(name)
     w.add_description(description)
@@ -42,6 +60,10 @@ def write(student, tokenizer, path, name, description, has_head):
     if has_head:
         w.add_classifier_output_labels([LABELS[i] for i in sorted(LABELS)])
     describe(w, student.config, tokenizer)
+    if prompt:
+        files = small_files(student.config, tokenizer, prompt)
+        w.add_array("wattn.files", list(files))
+        w.add_array("wattn.contents", [json.dumps(content, separators=(",", ":")) for content in files.values()])
     scales = {f"{name}.weight": module.scale for name, module in student.named_modules() if hasattr(module, "scale")}
     for name, values in student.named_parameters():
         if not has_head and not name.startswith(("bert.embeddings", "bert.encoder")):
@@ -95,7 +117,7 @@ def main():
     p.add_argument("recipe", choices=RECIPES)
     p.add_argument("--data", required=True)
     p.add_argument("--nltk", help="for the default model: the folder of goemotions.zip")
-    p.add_argument("--teacher", required=True, help="the folder of all-MiniLM-L6-v2")
+    p.add_argument("--teacher", required=True, help="the folder of all-MiniLM-L6-v2, for large of bge-small-en-v1.5")
     p.add_argument("--texts", required=True, help="the folder of corpus.json")
     p.add_argument("--out", required=True, help="the folder that train.py wrote")
     p.add_argument("--model", required=True, help="the .gguf to write; a report beside it")
@@ -103,13 +125,13 @@ def main():
     out, target, texts, recipe = Path(a.out), Path(a.model), Path(a.texts), RECIPES[a.recipe]
     tokenizer = Tokenizer.from_file(str(out / "tokenizer.json"))
     teacher = BertModel.from_pretrained(a.teacher, add_pooling_layer=False)
-    student = make_student(teacher, tokenizer.get_vocab_size(), len(recipe.layers), recipe.inner)
+    student = make_student(teacher, tokenizer.get_vocab_size(), recipe)
     shape_rounded(student)
     saved = torch.load(out / "checkpoint.pt")
     student.load_state_dict(saved["model"])
     has_head = recipe.feel_at is not None
     change = set_neutral(student, tokenizer, json.loads((texts / "held_out.json").read_text())) if has_head else 0
-    write(student, tokenizer, target, *NAMES[a.recipe], has_head)
+    write(student, tokenizer, target, *NAMES[a.recipe], has_head, recipe.prompt)
     examples = ["The bakery opens at six.", "When can I buy fresh bread?", "Trains leave every hour.", "photosynthesis and chlorophyll", "a charming and often affecting journey 😍"]
     report = {
         "sha256": hashlib.sha256(target.read_bytes()).hexdigest(),
@@ -122,6 +144,8 @@ def main():
         "steps": saved["step"],
         "round_at": recipe.round_at,
         "feel_at": recipe.feel_at,
+        "fitted": recipe.fitted,
+        "prompt": recipe.prompt,
         "corpus": json.loads((texts / "corpus.json").read_text()),
         "vectors": {"texts": examples, "first_8": [[round(float(x), 6) for x in row[:8]] for row in embedder(student, tokenizer)(examples)]},
         "versions": {"python": platform.python_version(), "torch": torch.__version__, "transformers": transformers.__version__, "tokenizers": tokenizers.__version__},

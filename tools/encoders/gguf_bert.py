@@ -41,7 +41,7 @@ def describe(w, config, tokenizer):
     w.add_head_count(config.num_attention_heads)
     w.add_layer_norm_eps(config.layer_norm_eps)
     w.add_causal_attention(False)
-    w.add_pooling_type(gguf.PoolingType.MEAN)
+    w.add_pooling_type({"mean": gguf.PoolingType.MEAN, "cls": gguf.PoolingType.CLS}[getattr(config, "pooling", "mean")])
     tokens = [t for t, _ in sorted(tokenizer.get_vocab().items(), key=lambda x: x[1])]
     special = [t.startswith("[") and t.endswith("]") and len(t) > 2 for t in tokens]
     w.add_tokenizer_model("bert")

@@ -9,14 +9,19 @@ from transformers import BertConfig, BertForSequenceClassification
 from padding import pad
 from rounding import BLOCK, Rounded, RoundedLinear, best_scales, round_model, rounded
 
-POSITIONS = 256
 LABELS = {0: "NEGATIVE", 1: "NEUTRAL", 2: "POSITIVE"}
 
 
-def make_student(teacher, pieces, layers, ffn):
+def autocast():
+    """Products in bfloat16 where the processor has them; without, they would be slower than float32's."""
+    return torch.autocast("cpu", torch.bfloat16, enabled=torch.cpu._is_avx512_bf16_supported())
+
+
+def make_student(teacher, pieces, recipe):
     """The shape alone, with a head of LABELS; weights are random."""
     config = {
-        **teacher.config.to_dict(), "vocab_size": pieces, "max_position_embeddings": POSITIONS, "num_hidden_layers": layers, "intermediate_size": ffn,
+        **teacher.config.to_dict(), "vocab_size": pieces, "max_position_embeddings": recipe.positions, "num_hidden_layers": len(recipe.layers),
+        "intermediate_size": recipe.inner, "pooling": recipe.pooling,
         "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "id2label": LABELS, "label2id": {v: k for k, v in LABELS.items()}, "num_labels": len(LABELS),
     }  # fmt: skip
     return BertForSequenceClassification(BertConfig(**config)).eval()  # eval: no dropout in training either
@@ -31,13 +36,17 @@ def begin_as(student, teacher, table, layers, ids):
     """
     embeddings, old = student.bert.embeddings, teacher.embeddings
     embeddings.word_embeddings.weight.copy_(table)
-    embeddings.position_embeddings.weight.copy_(old.position_embeddings.weight[:POSITIONS])
+    embeddings.position_embeddings.weight.copy_(old.position_embeddings.weight[: student.config.max_position_embeddings])
     embeddings.token_type_embeddings.weight.copy_(old.token_type_embeddings.weight)
     embeddings.LayerNorm.load_state_dict(old.LayerNorm.state_dict())
-    products = inner_products(teacher, layers, ids)
+    is_whole = student.config.intermediate_size == teacher.config.intermediate_size
+    products = {} if is_whole else inner_products(teacher, layers, ids)
     for new, i in zip(student.bert.encoder.layer, layers):
         source = teacher.encoder.layer[i]
         new.attention.load_state_dict(source.attention.state_dict())
+        if is_whole:
+            new.load_state_dict(source.state_dict())
+            continue
         new.output.LayerNorm.load_state_dict(source.output.LayerNorm.state_dict())
         outgoing = torch.cat([source.output.dense.weight, source.output.dense.bias[:, None]], 1).double()  # [width, inner + 1]
         matters = products[i].diagonal()[:-1] * outgoing[:, :-1].square().sum(0)
@@ -113,8 +122,10 @@ def shape_rounded(student):
             part.__class__ = RoundedLinear
 
 
-def pooled(hidden, mask):
-    """[texts, width] of unit length: mean pooling of hidden [texts, tokens, width]."""
+def pooled(hidden, mask, pooling):
+    """[texts, width] of unit length: the mean of hidden [texts, tokens, width], or the state of [CLS]."""
+    if pooling == "cls":
+        return F.normalize(hidden[:, 0].float(), dim=1)
     mean = (hidden.float() * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
     return F.normalize(mean, dim=1)
 
@@ -127,4 +138,4 @@ def forward(student, ids, **options):
     if is_rounded(student):
         tokens = Rounded.apply(tokens, table.scale[batch])  # rows first: only the batch's are rounded
     out = student.bert(inputs_embeds=tokens, attention_mask=mask, **options)
-    return pooled(out.last_hidden_state, mask), out
+    return pooled(out.last_hidden_state, mask, student.config.pooling), out

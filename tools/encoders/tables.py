@@ -19,6 +19,11 @@ def source_table(report):
     return "\n".join(["| source | licence | texts | removed |", "|---|---|---|---|", *rows])
 
 
+def shares(scores, of, names):
+    """{set: share of the other's figure}"""
+    return {name: scores[name] / of[name] for name in names if name in scores and name in of}
+
+
 def kept_retrieval(scores, of):
-    names = [name for name in scores if name.endswith("nDCG@10") and not is_of_uses(name)]
-    return sum(scores[name] / of[name] for name in names) / len(names)
+    kept = shares(scores, of, [name for name in scores if name.endswith("nDCG@10") and not is_of_uses(name)])
+    return sum(kept.values()) / len(kept)

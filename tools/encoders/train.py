@@ -1,7 +1,8 @@
-"""Trains encoders that are all-MiniLM-L6-v2 made smaller, and taught by the original to give its vectors still.
+"""Trains encoders that are their teacher made smaller (all-MiniLM-L6-v2, bge-small-en-v1.5), and taught by it to give its vectors still.
 
-A student begins as its teacher: some of its layers and inner units (student.py), the rows of some of its pieces (pieces.py), the first 256 positions. From
-step `round_at` its matrices have the four bits of GGUF's q4_0: they are rounded by GPTQ (rounding.py; positions and token types stay), and from then on the
+A student begins as its teacher: some of its layers and inner units (student.py), the rows of some of its pieces (pieces.py), the first positions. From
+step `round_at` its matrices have the four bits of GGUF's q4_0: they are rounded by GPTQ (rounding.py; positions and token types stay), where the recipe says so
+after a least-squares fit of each to what the teacher computes (fitting.py), and from then on the
 scales of the blocks stay, the numbers are seen rounded, and the gradient passes straight through (Bengio et al. 2013, arXiv 1308.3432). So what is trained is
 what is shipped.
 
@@ -26,10 +27,11 @@ from transformers import BertModel
 
 import evaluate
 from batches import Batches
+from fitting import fit_and_round
 from padding import pad
 from pieces import EMOJI, choose_pieces, cut_tokenizer, first_rows
 from rounding import BLOCK, best_scales
-from student import POSITIONS, begin_as, begin_rounded, forward, is_rounded, make_student, pooled, shape_rounded
+from student import autocast, begin_as, begin_rounded, forward, is_rounded, make_student, pooled, shape_rounded
 
 
 @dataclass
@@ -45,12 +47,24 @@ class Recipe:
     round_at: int
     feel_at: int | None  # None: no sentiment head
     rate: float
+    warm: int = 100  # steps in which the rate rises
+    positions: int = 256
+    pooling: str = "mean"
+    prompt: str = ""  # of queries; every fourth short text has it
+    fitted: int = 0  # texts by which fitting.py fits the layers
+    read: int | None = None  # texts that are trained on, the first ones; all choose the pieces
 
 
 RECIPES = {
     "base": Recipe(15900, "", (0, 1, 2, 3, 4, 5), 1536, (), 160, 4096, 450, 0, None, 2e-4),
+    "large": Recipe(
+        19000, "", (0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11), 1536, (), 512, 2048, 100, 0, None, 2e-4, 10, 512, "cls",
+        "Represent this sentence for searching relevant passages: ", 1000, 60000,
+    ),  # fmt: skip
     "default": Recipe(6590, EMOJI, (0, 2, 3, 5), 448, (1, 3, 4, 6), 128, 2048, 1800, 1400, 1200, 5e-4),
 }
+SHORT = 150  # characters of a text that may be a query
+KEEP = 10  # steps between checkpoints
 FEELINGS = 256  # texts a step
 FEELING = 0.8  # the weight of their loss
 
@@ -117,7 +131,7 @@ def embedder(student, tokenizer):
 
     @torch.inference_mode()
     def embed(texts):
-        ids = [cut(e, POSITIONS)[0] for e in tokenizer.encode_batch(list(texts))]
+        ids = [cut(e, student.config.max_position_embeddings)[0] for e in tokenizer.encode_batch(list(texts))]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         out = np.empty((len(ids), student.config.hidden_size), np.float32)
         for at in range(0, len(order), 64):
@@ -131,7 +145,7 @@ def embedder(student, tokenizer):
 @torch.inference_mode()
 def sentiment_logits(student, tokenizer, texts):
     """[texts, 3] of the head."""
-    ids = [cut(e, POSITIONS)[0] for e in tokenizer.encode_batch(list(texts))]
+    ids = [cut(e, student.config.max_position_embeddings)[0] for e in tokenizer.encode_batch(list(texts))]
     return torch.cat([student.classifier(forward(student, ids[at : at + 64])[1].pooler_output) for at in range(0, len(ids), 64)])
 
 
@@ -148,7 +162,7 @@ class Feelings:
     def loss(self, student, step):
         rng = np.random.default_rng((self.seed, step, 1))
         rows = rng.choice(self.eighths[rng.integers(8)], FEELINGS)
-        with torch.autocast("cpu", torch.bfloat16):
+        with autocast():
             _, said = forward(student, [self.ids[i] for i in rows])
         return F.cross_entropy(student.classifier(said.pooler_output.float()), self.goal[torch.from_numpy(rows)])
 
@@ -162,18 +176,38 @@ def optimizer_of(student, rate):
     return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=True)
 
 
-def losses(student, teacher, recipe, mine, theirs):
-    """The loss of texts, cut by the student's and the teacher's tokenizer, and its parts as numbers."""
+@torch.no_grad()
+def lesson(teacher, recipe, theirs):
+    """The teacher's vectors of texts cut by its tokenizer, and its states."""
     batch, mask = pad([ids for ids, _ in theirs])
-    with torch.autocast("cpu", torch.bfloat16):
-        with torch.no_grad():
-            taught = teacher(batch, attention_mask=mask, output_hidden_states=bool(recipe.states))
+    with autocast():
+        taught = teacher(batch, attention_mask=mask, output_hidden_states=bool(recipe.states))
+    return pooled(taught.last_hidden_state, mask, recipe.pooling), taught.hidden_states
+
+
+class Lessons:
+    """The teacher's vectors for each step, kept in a folder: they can be computed before there is a student. Only for recipes without states."""
+
+    def __init__(self, folder, teacher, recipe, texts_of):
+        self.folder, self.teacher, self.recipe, self.texts_of = folder, teacher, recipe, texts_of
+        folder.mkdir(exist_ok=True)
+
+    def __call__(self, step):
+        file = self.folder / f"{step}.npy"
+        if not file.exists():
+            np.save(file, lesson(self.teacher, self.recipe, self.texts_of(step))[0].numpy())
+        return torch.from_numpy(np.load(file)), None
+
+
+def losses(student, recipe, mine, theirs, taught):
+    """The loss of texts, cut by the student's and the teacher's tokenizer, and its parts as numbers. taught: as of lesson()."""
+    goal, taught_states = taught
+    with autocast():
         vectors, own = forward(student, [ids for ids, _ in mine], output_hidden_states=bool(recipe.states))
-    goal = pooled(taught.last_hidden_state, mask)
     distance = (1 - (vectors * goal).sum(1)).mean()
     relations = ((vectors @ vectors.T - goal @ goal.T) ** 2).mean()
-    words = [[w for _, w in part] for part in (mine, theirs)]
-    states = [distance_of_states(own.hidden_states[layer + 1], words[0], taught.hidden_states[at], words[1]) for layer, at in enumerate(recipe.states)]
+    words = [[w for _, w in part] for part in (mine, theirs or [])]
+    states = [distance_of_states(own.hidden_states[layer + 1], words[0], taught_states[at], words[1]) for layer, at in enumerate(recipe.states)]
     loss = distance + 5 * relations
     if states:
         loss = loss + 0.3 * states[-1] + 0.15 * sum(states[:-1]) / (len(states) - 1)
@@ -184,12 +218,13 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("recipe", choices=RECIPES)
     p.add_argument("--data", required=True)
-    p.add_argument("--teacher", required=True, help="the folder of all-MiniLM-L6-v2")
+    p.add_argument("--teacher", required=True, help="the folder of all-MiniLM-L6-v2, for large of bge-small-en-v1.5")
     p.add_argument("--texts", required=True, help="the folder of corpus.txt, for the default model also of feelings.txt")
     p.add_argument("--out", required=True)
     p.add_argument("--begin", nargs="+", type=Path, help="folders of other runs to begin with the mean of, maybe with other pieces")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--threads", type=int, default=torch.get_num_threads(), help="on a machine with other work, one is faster than two")
+    p.add_argument("--lessons", action="store_true", help="only computes the teacher's vectors for all steps, beside or before the training")
     p.add_argument("--steps", type=int)
     p.add_argument("--rate", type=float)
     a = p.parse_args()
@@ -211,15 +246,27 @@ def main():
         cut_tokenizer(Path(a.teacher) / "tokenizer.json", out / "tokenizer.json", kept, recipe.emoji)
         (out / "pieces.json").write_text(json.dumps(kept))
     kept = json.loads((out / "pieces.json").read_text())
+    texts = texts[: recipe.read]
+    if recipe.prompt:
+        texts = [recipe.prompt + text if at % 4 == 0 and len(text) < SHORT else text for at, text in enumerate(texts)]
     tokenizer = Tokenizer.from_file(str(out / "tokenizer.json"))
     own = [cut(e, recipe.most_tokens) for e in tokenizer.encode_batch(texts)]
     lengths = np.array([len(ids) for ids, _ in own])
     taught = lambda rows: [cut(e, recipe.most_tokens) for e in whole.encode_batch([texts[r] for r in rows])]
-    some = sorted(np.random.default_rng(a.seed).choice(len(own), 640, replace=False), key=lambda i: lengths[i])
+    batches = Batches(lengths, recipe.tokens, a.seed)
+    some = sorted(np.random.default_rng(a.seed).choice(len(own), recipe.fitted or 640, replace=False), key=lambda i: lengths[i])
+    if recipe.fitted:
+        long = np.flatnonzero(lengths > recipe.most_tokens // 2)[: recipe.fitted // 16]
+        some = sorted({*some, *long}, key=lambda i: lengths[i])
 
     teacher = BertModel.from_pretrained(a.teacher, add_pooling_layer=False).eval()
+    lessons = None if recipe.states else Lessons(out / "lessons", teacher, recipe, lambda step: taught(batches(step)))
+    if a.lessons:
+        for step in range(recipe.steps):
+            lessons(step)
+        return
     table = first_rows(teacher, whole, kept, recipe.emoji)
-    student = make_student(teacher, len(table), len(recipe.layers), recipe.inner)
+    student = make_student(teacher, len(table), recipe)
     begin_as(student, teacher, table, recipe.layers, [ids for ids, _ in taught(some)])
     checkpoint = out / "checkpoint.pt"
     saved = torch.load(checkpoint) if checkpoint.exists() else None
@@ -232,28 +279,33 @@ def main():
     if saved:
         student.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
-    batches, feelings = Batches(lengths, recipe.tokens, a.seed), None
+    feelings = None
     dev = evaluate.sts_pairs(a.data, "dev")
     sums, since, seen = np.zeros(4), time.time(), 0
     for step in range(begin, recipe.steps + 1):
         if step == recipe.round_at and not is_rounded(student):
-            begin_rounded(student, [own[i][0] for i in some])
-        if step % 100 == 0 or step == recipe.steps:
+            if recipe.fitted:
+                fit_and_round(student.bert, teacher, recipe.layers, [own[i] for i in some], taught(some), recipe.pooling == "cls")
+            else:
+                begin_rounded(student, [own[i][0] for i in some])
+        if step % KEEP == 0 or step == recipe.steps:
             state = {"model": student.state_dict(), "optimizer": optimizer.state_dict(), "step": step, "rounded": is_rounded(student)}
             torch.save(state, out / "checkpoint.new")
             (out / "checkpoint.new").replace(checkpoint)
-            score = evaluate.spearman(embedder(student, tokenizer), dev)
             parts = ", ".join(f"{name} {value:.5f}" for name, value in zip(("distance", "relations", "states", "sentiment"), sums / max(1, seen)))
-            print(f"step {step}: {parts}; STS-B dev {score:.4f}; {time.time() - since:.0f} s", flush=True)
+            is_judged = step > begin and (step % 100 == 0 or step == recipe.steps)
+            score = f"; STS-B dev {evaluate.spearman(embedder(student, tokenizer), dev):.4f}" if is_judged else ""
+            print(f"step {step}: {parts}{score}; {time.time() - since:.0f} s", flush=True)
             sums, since, seen = np.zeros(4), time.time(), 0
         if step == recipe.steps:
             break
         if recipe.feel_at is not None and step >= recipe.feel_at and feelings is None:
             feelings = Feelings(Path(a.texts), tokenizer, a.seed)
         for group in optimizer.param_groups:
-            group["lr"] = recipe.rate * min(1.0, (step + 1) / 100) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * step / recipe.steps)))
+            group["lr"] = recipe.rate * min(1.0, (step + 1) / recipe.warm) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * step / recipe.steps)))
         rows = batches(step)
-        loss, parts = losses(student, teacher, recipe, [own[r] for r in rows], taught(rows))
+        theirs = taught(rows) if recipe.states else None
+        loss, parts = losses(student, recipe, [own[r] for r in rows], theirs, lessons(step) if lessons else lesson(teacher, recipe, theirs))
         feeling = feelings.loss(student, step) if feelings else torch.zeros(())
         optimizer.zero_grad(set_to_none=True)
         (loss + FEELING * feeling).backward()
