@@ -23,7 +23,7 @@ from gguf_bert import describe, gguf_name, q4_0
 from pieces import EMOJI
 from sentiment import BLAME, EMOTIONS, NEGATIVE, NEUTRAL, POSITIVE, PRAISE
 from student import LABELS, make_student, shape_rounded
-from train import RECIPES, embedder, sentiment_logits
+from train import LONG, RECIPES, embedder, sentiment_logits
 
 NAMES = {
     "large": ("wattn-large", "Sentence encoder with weights of four bits, trained from bge-small-en-v1.5"),
@@ -144,7 +144,7 @@ def main():
         "steps": saved["step"],
         "round_at": recipe.round_at,
         "feel_at": recipe.feel_at,
-        "fitted": recipe.fitted,
+        "fitted": recipe.fitted + recipe.fitted // LONG,
         "prompt": recipe.prompt,
         "corpus": json.loads((texts / "corpus.json").read_text()),
         "vectors": {"texts": examples, "first_8": [[round(float(x), 6) for x in row[:8]] for row in embedder(student, tokenizer)(examples)]},

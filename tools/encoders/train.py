@@ -51,7 +51,7 @@ class Recipe:
     positions: int = 256
     pooling: str = "mean"
     prompt: str = ""  # of queries; every fourth short text has it
-    fitted: int = 0  # texts by which fitting.py fits the layers
+    fitted: int = 0  # texts by which fitting.py fits the layers, and a fifteenth as many long ones
     read: int | None = None  # texts that are trained on, the first ones; all choose the pieces
 
 
@@ -59,11 +59,12 @@ RECIPES = {
     "base": Recipe(15900, "", (0, 1, 2, 3, 4, 5), 1536, (), 160, 4096, 450, 0, None, 2e-4),
     "large": Recipe(
         19000, "", (0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11), 1536, (), 512, 2048, 100, 0, None, 2e-4, 10, 512, "cls",
-        "Represent this sentence for searching relevant passages: ", 1000, 60000,
+        "Represent this sentence for searching relevant passages: ", 900, 60000,
     ),  # fmt: skip
     "default": Recipe(6590, EMOJI, (0, 2, 3, 5), 448, (1, 3, 4, 6), 128, 2048, 1800, 1400, 1200, 5e-4),
 }
 SHORT = 150  # characters of a text that may be a query
+LONG = 15  # to one long text, so many others of those that fit the layers
 KEEP = 10  # steps between checkpoints
 FEELINGS = 256  # texts a step
 FEELING = 0.8  # the weight of their loss
@@ -225,11 +226,11 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--threads", type=int, default=torch.get_num_threads(), help="on a machine with other work, one is faster than two")
     p.add_argument("--lessons", action="store_true", help="only computes the teacher's vectors for all steps, beside or before the training")
-    p.add_argument("--steps", type=int)
+    p.add_argument("--steps", type=int, help="0: fits and rounds, and does not train")
     p.add_argument("--rate", type=float)
     a = p.parse_args()
     recipe = RECIPES[a.recipe]
-    recipe.steps, recipe.rate = a.steps or recipe.steps, a.rate or recipe.rate
+    recipe.steps, recipe.rate = recipe.steps if a.steps is None else a.steps, a.rate or recipe.rate
     if a.begin and recipe.feel_at is not None:
         recipe.feel_at = 0
     torch.set_num_threads(a.threads)
@@ -256,7 +257,7 @@ def main():
     batches = Batches(lengths, recipe.tokens, a.seed)
     some = sorted(np.random.default_rng(a.seed).choice(len(own), recipe.fitted or 640, replace=False), key=lambda i: lengths[i])
     if recipe.fitted:
-        long = np.flatnonzero(lengths > recipe.most_tokens // 2)[: recipe.fitted // 16]
+        long = np.flatnonzero(lengths > recipe.most_tokens // 2)[: recipe.fitted // LONG]
         some = sorted({*some, *long}, key=lambda i: lengths[i])
 
     teacher = BertModel.from_pretrained(a.teacher, add_pooling_layer=False).eval()
