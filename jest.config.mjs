@@ -27,6 +27,7 @@ export default {
     '^wattn/react$': '<rootDir>/dist/react_entry.js',
     '^wattn/train$': '<rootDir>/dist/train_entry_node.js',
     '^wattn-base$': '<rootDir>/models/base/index.js',
+    '^wattn-large$': '<rootDir>/models/large/index.js',
     '^wattn-story$': '<rootDir>/models/story/index.js',
     '^wattn-pii$': '<rootDir>/models/pii/index.js',
     '^wattn-multi$': '<rootDir>/models/multi/index.js',

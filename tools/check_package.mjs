@@ -73,6 +73,7 @@ function strictTypes() {
   for (const { file, text } of programs) writeFileSync(join(cwd, file), text);
   const paths = {
     'wattn-base': [join(root, 'models/base/index.d.ts')],
+    'wattn-large': [join(root, 'models/large/index.d.ts')],
     'wattn-story': [join(root, 'models/story/index.d.ts')],
     'wattn-pii': [join(root, 'models/pii/index.d.ts')],
     'wattn-multi': [join(root, 'models/multi/index.d.ts')],
@@ -121,6 +122,7 @@ console.log(JSON.stringify(answers));`,
 }
 
 const baseModel = () => modelPackage('base', 'feature-extraction', "async (embed) => [...(await embed('one text')).data]");
+const largeModel = () => modelPackage('large', 'feature-extraction', "async (embed) => [...(await embed('one text')).data]");
 const storyModel = () =>
   modelPackage('story', 'text-generation', "(generate) => generate('Once upon a time', { max_new_tokens: 8 })");
 
@@ -189,6 +191,7 @@ const vector = await check('node-esm', nodeProgram);
 await check('node-cjs', () => commonJs(vector));
 await check('npx wattn', commandLine);
 await check('wattn-base', baseModel);
+await check('wattn-large', largeModel);
 await check('wattn-story', storyModel);
 await check('wattn-pii', piiModel);
 await check('wattn-multi', multiModel);

@@ -7,7 +7,7 @@ import { fail, root } from './lib/shell.mjs';
 const address = process.argv[2]?.replace(/\/$/, '') ?? '';
 if (!/^https:\/\/[^/]+\/[^/]+\/[^/]+$/.test(address)) fail(`expected the address of a repository, found '${address}'`);
 
-for (const directory of ['.', 'models/base', 'models/story', 'models/pii', 'models/multi', 'create']) {
+for (const directory of ['.', 'models/base', 'models/large', 'models/story', 'models/pii', 'models/multi', 'create']) {
   const file = join(root, directory, 'package.json');
   const about = JSON.parse(readFileSync(file, 'utf8'));
   const repository = { type: 'git', url: `git+${address}.git`, directory };

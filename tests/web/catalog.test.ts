@@ -16,7 +16,7 @@ const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id);
 describe('the list of models', () => {
   it('says how large the files of shipped models are', () => {
     const shipped = models.filter(({ from }: any) => from === 'shipped');
-    expect(idsOf(shipped)).toEqual(['wattn-default', 'wattn-base', 'wattn-pii', 'wattn-multi', 'wattn-story']);
+    expect(idsOf(shipped)).toEqual(['wattn-default', 'wattn-base', 'wattn-large', 'wattn-pii', 'wattn-multi', 'wattn-story']);
     for (const { file, bytes } of shipped) expect([file, bytes]).toEqual([file, statSync(join(root, file)).size]);
   });
 

@@ -1,4 +1,4 @@
-// wattn-base, the model in a package of its own: the file that its card speaks of, how it is found, and what it is worth.
+// wattn-base and wattn-large, encoders in packages of their own: the file that the card speaks of, how it is found, and what it is worth.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -8,20 +8,26 @@ import { pathToFileURL } from 'node:url';
 import { evaluate, pipeline } from 'wattn';
 import { expectError, root, typeOfTokenTypes } from './support.js';
 
-const folder = join(root, 'models/base');
-const file = join(folder, 'wattn-base.gguf');
-const report = JSON.parse(readFileSync(join(folder, 'wattn-base.json'), 'utf8'));
 const scores = JSON.parse(readFileSync(join(root, 'models/scores.json'), 'utf8'));
 const pairs = join(root, '../shared/data/pairs/stsb/sts-test.csv');
 const withData = existsSync(pairs) ? it : it.skip;
 const why = existsSync(pairs) ? '' : ` (skipped: no ${pairs})`;
 
-describe('wattn-base', () => {
-  it('is the file that its card speaks of, within 10 MB', () => {
+const kPrompt = 'Represent this sentence for searching relevant passages: ';
+
+describe.each([
+  { name: 'wattn-base', most: 10_000_000, positions: 256, prompts: {}, least: 0.81 },
+  { name: 'wattn-large', most: 16_000_000, positions: 512, prompts: { query: kPrompt }, least: 0.838 },
+])('$name', ({ name, most, positions, prompts, least }) => {
+  const folder = join(root, 'models', name.slice('wattn-'.length));
+  const file = join(folder, `${name}.gguf`);
+  const report = JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
+
+  it('is the file that its card speaks of, within its size', () => {
     const bytes = readFileSync(file);
     expect(createHash('sha256').update(bytes).digest('hex')).toBe(report.sha256);
     expect(readFileSync(join(folder, 'README.md'), 'utf8')).toContain(report.sha256);
-    expect(bytes.length).toBeLessThanOrEqual(10_000_000);
+    expect(bytes.length).toBeLessThanOrEqual(most);
   });
 
   it('has token types in float32, as llama.cpp needs them', () => {
@@ -38,16 +44,31 @@ describe('wattn-base', () => {
     await embed.dispose();
   });
 
+  it('reads as many tokens as it has positions, and has the prompts of its teacher', async () => {
+    const embed = await pipeline('feature-extraction', file);
+    expect(embed.info().prompts).toEqual(prompts);
+    const words = (count: number) => 'bread '.repeat(count); // a token each, beside [CLS] and [SEP]
+    const lengths = [600, positions - 2, positions - 3].map(words);
+    const [long, full, shorter] = (await embed(lengths)).tolist() as number[][];
+    expect(long).toEqual(full);
+    expect(shorter).not.toEqual(full);
+    const query = 'When can I buy fresh bread?';
+    const [plain, prompted] = (await embed([query, `${kPrompt}${query}`])).tolist() as number[][];
+    const [asked] = (await embed.encode_query([query])).tolist() as number[][];
+    expect(asked).toEqual('query' in prompts ? prompted : plain);
+    await embed.dispose();
+  });
+
   it('is found by its name where it is installed, and by its URL, in q8', () => {
-    const place = mkdtempSync(join(tmpdir(), 'wattn-base-'));
+    const place = mkdtempSync(join(tmpdir(), `${name}-`));
     try {
       mkdirSync(join(place, 'node_modules'));
-      symlinkSync(folder, join(place, 'node_modules/wattn-base'), 'junction');
+      symlinkSync(folder, join(place, 'node_modules', name), 'junction');
       const program = `
         import { pipeline } from ${JSON.stringify(pathToFileURL(join(root, 'dist/node.js')).href)};
-        import model from 'wattn-base';
+        import model from '${name}';
         const rows = [];
-        for (const each of ['wattn-base', model]) {
+        for (const each of ['${name}', model]) {
           const embed = await pipeline('feature-extraction', each);
           rows.push(embed.info().dtype, ...(await embed('The bakery opens at six.')).data.slice(0, 4));
         }
@@ -62,13 +83,6 @@ describe('wattn-base', () => {
     }
   });
 
-  it('says what to install where it is not', () =>
-    expectError(
-      () => pipeline('feature-extraction', 'wattn-huge'),
-      'InputError',
-      /npm install wattn-huge.*the URL that the package exports/,
-    ));
-
   withData(`has the score that its card says on STS-B${why}`, async () => {
     const rows = readFileSync(pairs, 'utf8').trimEnd().split('\n').map((line) => line.split('\t')); // prettier-ignore
     const data = rows.map(([, , , , score, sentence1, sentence2]) => ({
@@ -78,8 +92,17 @@ describe('wattn-base', () => {
     }));
     const embed = await pipeline('feature-extraction', file);
     const { spearman_cosine } = await evaluate(embed, 'sts', data);
-    expect(spearman_cosine).toBeCloseTo(scores['wattn-base']['STS-B test, Spearman'], 3);
-    expect(spearman_cosine).toBeGreaterThanOrEqual(0.81);
+    expect(spearman_cosine).toBeCloseTo(scores[name]['STS-B test, Spearman'], 3);
+    expect(spearman_cosine).toBeGreaterThanOrEqual(least);
     await embed.dispose();
   });
+});
+
+describe('a package of ours that is not installed', () => {
+  it('is named in the error, with what to install', () =>
+    expectError(
+      () => pipeline('feature-extraction', 'wattn-huge'),
+      'InputError',
+      /npm install wattn-huge.*the URL that the package exports/,
+    ));
 });

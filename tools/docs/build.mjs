@@ -39,6 +39,7 @@ const pages = [
   ...guides,
   'models/default/CARD.md',
   'models/base/README.md',
+  'models/large/README.md',
   'models/story/README.md',
   'models/pii/README.md',
   'models/multi/README.md',
@@ -186,7 +187,7 @@ if (app.logger.hasErrors()) fail('the examples are not where they were written (
 const kNodes = /^types$|node|^cli\.js$|^inline/;
 for (const file of readdirSync(join(root, 'dist')).filter((name) => !kNodes.test(name)))
   cpSync(join(root, 'dist', file), join(out, 'wattn', file));
-for (const name of ['base', 'story', 'pii', 'multi']) {
+for (const name of ['base', 'large', 'story', 'pii', 'multi']) {
   const file = `wattn-${name}.gguf`;
   for (const each of ['index.js', file]) cpSync(join(root, 'models', name, each), join(out, `wattn-${name}`, each));
 }
@@ -197,6 +198,7 @@ for (const name of ['run.js', 'program.js', 'frame.js', 'frame.css']) cpSync(joi
 const imports = {
   ...Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, `./wattn/${file}.js`])),
   'wattn-base': './wattn-base/index.js',
+  'wattn-large': './wattn-large/index.js',
   'wattn-story': './wattn-story/index.js',
   'wattn-pii': './wattn-pii/index.js',
   'wattn-multi': './wattn-multi/index.js',

@@ -5,7 +5,7 @@ import type { AbortSignalLike, FileBytes, FileLike, UrlLike } from '../core/type
  * Where a model is. The form of the argument alone decides:
  * - a string `org/name` or `name`: a hub id, fetched from `env.remoteHost`;
  * - a string `org/name:Q4_K_M`, or `org/name-GGUF`: a file of such a repository of GGUF files, the one with that in its name; without it Q4_K_M, else Q8_0;
- * - `'wattn-base'`, `'wattn-multi'`, `'wattn-story'`, `'wattn-pii'`: the model of the package with that name, if it is installed (in a page: if its import map knows it);
+ * - `'wattn-base'`, `'wattn-large'`, `'wattn-multi'`, `'wattn-story'`, `'wattn-pii'`: the model of the package with that name, if it is installed (in a page: if its import map knows it);
  * - a string beginning with `http:` or `https:`, or a `URL`: the URL of a directory;
  * - a string that begins with `.`, `/`, `file:` or a drive letter, contains two or more slashes, or ends with one. In Node it is the path
  *   of a directory, in a page a URL relative to the page (in a worker: to the worker's script);

@@ -22,6 +22,7 @@ export const kMeasured: { readonly on: string; readonly text: string } = catalog
 /** Models of ours that come from this page, when they are asked for. */
 const kFiles: Readonly<Record<string, string>> = {
   'wattn-base': new URL('../../../models/base/wattn-base.gguf', import.meta.url).href,
+  'wattn-large': new URL('../../../models/large/wattn-large.gguf', import.meta.url).href,
   'wattn-story': new URL('../../../models/story/wattn-story.gguf', import.meta.url).href,
   'wattn-pii': new URL('../../../models/pii/wattn-pii.gguf', import.meta.url).href,
   'wattn-multi': new URL('../../../models/multi/wattn-multi.gguf', import.meta.url).href,
