@@ -218,14 +218,14 @@ async function patching(page) {
   if (!(Math.max(...shown) > 20)) throw new Error('no vector makes a difference, so nothing is tested');
   await page.locator('#attention-other').fill(`${other} And more of it.`);
   await page.getByRole('button', { name: 'Trace it' }).click();
-  await page.locator('.error', { hasText: 'Change a word' }).waitFor();
+  await page.locator('.error', { hasText: 'Replace a word' }).waitFor();
   await page.locator('#attention-other').fill(other);
 }
 
-/** What each layer would say, of a model with a head over its vocabulary; of one without, why it says nothing. */
+/** What each layer would predict, of a model with a head over its vocabulary; of one without, why it says nothing. */
 async function lens(page) {
   await page.getByRole('button', { name: 'Ask each layer' }).click();
-  await page.getByText('The model in use has no such head.').waitFor();
+  await page.getByText('The loaded model has no such head.').waitFor();
   const { folder, remove } = headFolder('masked_lm');
   try {
     await loadFolder(page, folder, 'attention');
@@ -243,7 +243,7 @@ async function lens(page) {
     await page.getByRole('button', { name: 'Ask each layer' }).click();
     await page.locator('.lens td').first().waitFor();
     expect('tokens', await page.locator('.lens td').allTextContents(), expected.flat());
-    await saved(page, page.locator('.panel', { has: page.locator('.lens') }), { texts: ['What each layer would say'] });
+    await saved(page, page.locator('.panel', { has: page.locator('.lens') }), { texts: ['What each layer would predict'] });
   } finally {
     remove();
   }

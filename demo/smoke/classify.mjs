@@ -48,7 +48,7 @@ async function deciding(page) {
   await model.dispose();
   const sentiment = card(page, 'sentiment-title');
   await sentiment.getByText('Which words decide?').click();
-  await sentiment.getByRole('button', { name: 'Ask three ways' }).click();
+  await sentiment.getByRole('button', { name: 'Compute attributions' }).click();
   const read = () => sentiment.locator('.deciding td').allTextContents();
   await becomes('cells', async () => (await read()).length, 4 * tokens.length);
   const expected = tokens.flatMap((_, i) => [

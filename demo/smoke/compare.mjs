@@ -212,7 +212,7 @@ export async function listed(page) {
   }
   expect('the first and the number of rows', [rows[0][0], rows.length > 6], ['wattn-default', true]);
   await choice(page).getByRole('button', { name: 'Measure here' }).click();
-  const said = choice(page).locator('.measure-here [role=status]', { hasText: /^[\d.]+\u00a0ms a text here, / });
+  const said = choice(page).locator('.measure-here [role=status]', { hasText: /^[\d.]+\u00a0ms per text here, / });
   await said.waitFor();
   return said.innerText();
 }
@@ -293,7 +293,7 @@ export async function bundled(page) {
 
 export async function folder(page) {
   await choose(page);
-  await page.getByLabel('Folder of a model', { exact: true }).setInputFiles(kModel);
+  await page.getByLabel('Model folder', { exact: true }).setInputFiles(kModel);
   await closed(page);
   await matrixShown(page);
   expect('the name', await name(page), 'model');
@@ -302,7 +302,7 @@ export async function folder(page) {
 /** One file that is a whole model. */
 export async function file(page) {
   await choose(page);
-  await page.getByLabel('File of a model').setInputFiles(kGguf);
+  await page.getByLabel('Model file').setInputFiles(kGguf);
   await closed(page);
   await matrixShown(page);
   expect('the name', await name(page), 'wattn-default.gguf');

@@ -98,7 +98,7 @@ async function lasso(page) {
   await page.locator('.map-tools').getByText('Point', { exact: true }).click();
   await page.getByRole('button', { name: /^health/ }).click();
   const health = exampleRows(500).filter(({ label }) => label === 'health');
-  await becomes('a label', () => heading(page), `${health.length} texts of “health”`);
+  await becomes('a label', () => heading(page), `${health.length} texts labelled “health”`);
 }
 
 async function download(page, name) {
@@ -122,7 +122,7 @@ async function files(page) {
 }
 
 async function pick(page, name, text) {
-  await page.getByLabel('File of texts').setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
+  await page.getByLabel('File with texts').setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
 }
 
 async function ownFile(page) {

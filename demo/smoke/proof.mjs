@@ -51,14 +51,14 @@ async function copied(page) {
 async function stopped(page) {
   const sign = { sign: '.proof-run .hint', says: 'The bits of 1,000 vectors: wattn q16', button: 'Stop' };
   await clickAsSoonAs(page, () => again(page).click(), sign);
-  await page.getByText('Stopped. What was measured until then is below.').waitFor();
+  await page.getByText('Stopped. The results so far are below.').waitFor();
   expect('hashes', (await codes(page)).map((code) => code === '…'), [false, true, true]); // prettier-ignore
   await becomes('workers', () => page.workers().length, 0);
 }
 
 /** A hub that cannot be reached: each contender says so, and the page goes on. */
 async function unreachable(page) {
-  await page.locator('.proof-model .choice label', { hasText: 'From the hub' }).click();
+  await page.locator('.proof-model .choice label', { hasText: 'From the Hub' }).click();
   await page.getByLabel('Hub id, or URL of a folder').fill(new URL('nothing/', page.url()).href);
   await again(page).click();
   await page.getByText('Could not be measured').nth(2).waitFor();
@@ -79,7 +79,7 @@ async function besideRival(browser, folder) {
     const names = [...kDtypes.map((dtype) => `wattn ${dtype}`), 'transformers.js fp32', 'transformers.js q8'];
     expect('rows', rows.map((row) => row['']), names); // prettier-ignore
     const [fp32, q8] = rows.slice(kDtypes.length);
-    expect('its vectors', fp32['least cosine to f32'], '1');
+    expect('its vectors', fp32['lowest cosine to f32'], '1');
     if (!/^(one by one|in batches of 16, sorted by length)$/.test(fp32.note)) throw new Error(`the way: ${fp32.note}`);
     for (const column of ['texts/s', 'one text alone', 'first vector', 'WebAssembly memory', 'code'])
       if (!(parseFloat(fp32[column]) > 0)) throw new Error(`${column}: ${fp32[column]}`);

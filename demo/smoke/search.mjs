@@ -216,7 +216,7 @@ async function nothingClose(page) {
   await built(page);
   await ask(page, 'parliament elections');
   expect('hits', await hitsOf(page), []);
-  await page.getByText('Nothing close.').waitFor();
+  await page.getByText('No close match.').waitFor();
   await ask(page, 'tips for a good night of sleep');
   const [{ text }] = await hitsOf(page);
   if (!text.startsWith('Grown-ups sleep best')) throw new Error(`the best hit is '${text}'`);

@@ -262,7 +262,7 @@ export async function loadFolder(page, folder, panel) {
     return marked !== null;
   }, panel);
   await page.getByRole('button', { name: 'Change model' }).click();
-  await page.getByLabel('Folder of a model', { exact: true }).setInputFiles(folder);
+  await page.getByLabel('Model folder', { exact: true }).setInputFiles(folder);
   if (before) await page.waitForSelector(`[data-panel="${panel}"]:not([data-before])`);
 }
 

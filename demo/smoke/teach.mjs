@@ -62,7 +62,7 @@ async function saved(page, expected) {
   }
   await page.getByLabel('Examples of up').fill('something\nelse altogether');
   await page.getByText('in 2 folds').waitFor();
-  await page.getByLabel('Files of a classifier').setInputFiles(files);
+  await page.getByLabel('Classifier files').setInputFiles(files);
   await page.waitForSelector('.validation[data-loaded=true]');
   await labelsBecome(page, 'teach-title', expected);
 }
@@ -77,12 +77,12 @@ async function errs(page) {
   const examples = pairs.map((one, i) => ({ ...one, vector: Float32Array.from(vectors[i]) }));
   const classifier = await Classifier.fit(embed, pairs.map(({ text }) => text), pairs.map(({ label }) => label), { validation: 3, class_weight: 'balanced' }); // prettier-ignore
   const judged = await judge(embed, examples, classifier.C);
-  await page.getByLabel('Slice by a word of your own').fill('the');
+  await page.getByLabel('Slice by your own word').fill('the');
   const slices = slicesOf(judged, 'the').map(({ name, right, of }) => `${name}\t${ofAll(right, of)}`);
   await becomes('slices', () => page.locator('.data-slices tr').allInnerTexts(), slices);
   const [first] = confusionsOf(judged);
   const summaries = await page.locator('.data-view summary').allInnerTexts();
-  expect('confusions', summaries, confusionsOf(judged).map(({ label, said, at }) => `${label} taken for ${said}: ${at.length}`)); // prettier-ignore
+  expect('confusions', summaries, confusionsOf(judged).map(({ label, said, at }) => `${label} mistaken for ${said}: ${at.length}`)); // prettier-ignore
   const { text, vector } = judged[first.at[0]];
   await page.locator('.data-wrong button', { hasText: text }).first().click();
   const near = judged

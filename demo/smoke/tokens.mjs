@@ -42,7 +42,7 @@ async function linked(page) {
 async function fromFile(page) {
   const { AutoTokenizer } = await nodeEntry();
   const bytes = readFileSync(here('../../tests/goldens/bert-tiny/model/tokenizer.json'));
-  await page.getByLabel('Files of a tokenizer').setInputFiles({ name: 'mine.json', mimeType: 'application/json', buffer: bytes });
+  await page.getByLabel('Tokenizer files').setInputFiles({ name: 'mine.json', mimeType: 'application/json', buffer: bytes });
   await shows(page, 'mine.json', await AutoTokenizer.from_pretrained({ 'tokenizer.json': bytes }));
   await page.getByRole('button', { name: 'Remove mine.json' }).click();
   expect('rows', await row(page, 'mine.json').count(), 0);
@@ -58,7 +58,7 @@ async function trained(page) {
 
 async function notOne(page) {
   await page
-    .getByLabel('Files of a tokenizer')
+    .getByLabel('Tokenizer files')
     .setInputFiles({ name: 'bad.json', mimeType: 'application/json', buffer: Buffer.from('{"a": 1') });
   const text = await page.getByRole('alert').innerText();
   if (!/ModelFormatError/.test(text) || !/tokenizer\.json/.test(text)) throw new Error(`the page says '${text}'`);

@@ -164,9 +164,9 @@ async function camera(page) {
   await page.mouse.wheel(0, 300);
   await page.waitForFunction(() => scrollY > 0);
   await page.evaluate(() => scrollTo(0, 0));
-  await page.getByRole('button', { name: 'Nearer' }).click();
+  await page.getByRole('button', { name: 'Zoom in' }).click();
   await becomes('nearer', () => scaleOf(page), '2.00 2.00');
-  await page.getByRole('button', { name: 'Farther' }).click();
+  await page.getByRole('button', { name: 'Zoom out' }).click();
   await whole(page);
   await openPart(page, 'layer/1', 'heads/1', 'head/1/3');
   await page.waitForFunction(() => {

@@ -51,11 +51,11 @@ async function neighbours(page) {
 }
 
 async function ownText(page) {
-  await page.getByText('The text it learns from').click();
+  await page.getByText('Training text').click();
   await page.getByLabel(/^Any text, one sentence per line/).fill('red apples are sweet\ngreen apples are sour\n'.repeat(200));
   const train = page.getByRole('button', { name: 'Train on this text' });
   await clickAsSoonAs(page, () => train.click(), { sign: '.words progress', button: 'Stop' });
-  await page.getByText('The training was stopped.').waitFor();
+  await page.getByText('Training was stopped.').waitFor();
   await page.getByRole('button', { name: 'Train again' }).click();
   await page.getByText('6 words with 24 numbers each').waitFor();
   await page.getByLabel(/^Any text, one sentence per line/).fill('');
@@ -77,8 +77,8 @@ export async function drive(page) {
   await check("words: analogies are Node's", () => analogies(page));
   await check("words: neighbours are Node's, by keyboard and by the map", () => neighbours(page));
   await check('words: light, axe-core', () => accessible(page));
-  await page.getByText('The text it learns from').click();
+  await page.getByText('Training text').click();
   await longTexts(page, '.words textarea', '.words-about');
-  await page.getByText('The text it learns from').click();
+  await page.getByText('Training text').click();
   await check('words: learns from another text, and says what is wrong with one', () => ownText(page));
 }

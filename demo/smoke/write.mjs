@@ -87,11 +87,11 @@ async function plays(page) {
 
 /** Other text, other tokens; stopped while it learns, then trained to the end. */
 async function ownText(page) {
-  await page.getByText('The text it learns from').click();
+  await page.getByText('Training text').click();
   await page.getByLabel('Any text').fill('one two three four five six. '.repeat(20));
   const characters = page.locator('.write-source .choice label', { hasText: 'Characters' });
   await clickAsSoonAs(page, () => characters.click(), { sign: '.write-training .hint', button: 'Stop' });
-  await page.getByText('The training was stopped.').waitFor();
+  await page.getByText('Training was stopped.').waitFor();
   await page.getByRole('button', { name: 'Train on this text' }).click();
   await page.getByLabel('Begin with').fill('one tw');
   await slider(page, 'Temperature').press('Home');

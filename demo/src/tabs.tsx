@@ -84,7 +84,7 @@ export function Tabs({ model, load }: { model?: ReadyModel; load: ModelControl['
   const place = kPlaces.find(({ panels }) => panels.includes(active));
   return (
     <>
-      <nav class="tabs" aria-label="Places">
+      <nav class="tabs" aria-label="Sections">
         <ul>
           {kPlaces.map(({ name, panels }) => (
             <li key={name}>

@@ -289,7 +289,7 @@ it("the demo page says a hub's errors in plain words", async () => {
   hub.answer = () => false;
   expect(await reason('org/nothing')).toMatch(/^There is no such model\. Check/);
   env.remoteHost = 'http://127.0.0.1:1/';
-  expect(await reason('org/tiny')).toBe('The network did not give us this model.');
+  expect(await reason('org/tiny')).toBe('This model could not be downloaded.');
   expect(await reason('org/tiny', false)).toMatch(/^You are offline/);
 });
 

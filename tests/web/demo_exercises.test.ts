@@ -54,7 +54,7 @@ describe('the exercises of a sentence', () => {
       'tired (token 11)',
       'Head A',
       'Attention without positions',
-      'It is mostly what it was: above 0.8',
+      'It is mostly unchanged: above 0.8',
       '1.40',
     ]);
     const [dot, softmax, , heads, positions, block] = exercises.map(({ model }) => model);

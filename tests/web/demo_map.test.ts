@@ -120,14 +120,14 @@ describe('a file of texts', () => {
     expect(() => readTable('a.csv', 'text,label')).toThrow('a.csv is CSV.');
     expect(() => readTable('a.json', '[{"text": "a"}]')).toThrow('Write each row on a line of its own');
     expect(() => readTable('a.tsv', '\n')).toThrow('a.tsv is empty.');
-    expect(() => readTable('a.bin', 'a\0b')).toThrow('zero bytes');
+    expect(() => readTable('a.bin', 'a\0b')).toThrow('null bytes');
     expect(() => readTable('a.jsonl', 'x')).toThrow('Line 1: it is not JSON: x.');
   });
 
   it('stops at the most rows that a map takes', () => {
     const { rows, problems } = readTable('a.txt', Array.from({ length: 20_002 }, (_, i) => `text ${i}`).join('\n'));
     expect(rows.length).toBe(20_000);
-    expect(problems).toEqual(['Line 20001 and those below it: a map takes at most 20000 rows.']);
+    expect(problems).toEqual(['Line 20001 and all lines after it: a map takes at most 20000 rows.']);
   });
 
   it('is written as it can be read again', () => {

@@ -16,7 +16,7 @@ export function AboutPanel(props: PanelProps) {
   );
 }
 
-const kWasm = { relaxed: 'relaxed SIMD', simd: 'SIMD', given: 'given by the page' };
+const kWasm = { relaxed: 'relaxed SIMD', simd: 'SIMD', given: 'set by the page' };
 
 function FactsCard({ model, options }: PanelProps) {
   const info = model.embed.info();
@@ -25,8 +25,12 @@ function FactsCard({ model, options }: PanelProps) {
     ['Type', info.model_type],
     ['Layers', formatCount(info.num_hidden_layers), `${info.num_attention_heads} heads each`],
     ['Hidden size', formatCount(info.hidden_size)],
-    ['Longest text', formatCount(info.max_length), `tokens, of ${formatCount(info.max_position_embeddings)} positions`],
-    ['Pooling', info.pooled ? 'as its files say' : String(options.pooling), info.pooled ? '' : 'assumed: its files do not say'],
+    ['Maximum length', formatCount(info.max_length), `tokens (${formatCount(info.max_position_embeddings)} positions)`],
+    [
+      'Pooling',
+      info.pooled ? 'from the model files' : String(options.pooling),
+      info.pooled ? '' : 'assumed: not set in the model files',
+    ],
     ['Unit length', info.normalize || options.normalize ? 'yes' : 'no'],
     ['WebAssembly', kWasm[info.wasm], `${info.kernels} kernels, ${info.precision}`],
     ['Threads', formatCount(info.threads), info.threads_reason],
@@ -34,7 +38,7 @@ function FactsCard({ model, options }: PanelProps) {
   ];
   return (
     <article class="panel" aria-labelledby="facts-title">
-      <h2 id="facts-title">What it is</h2>
+      <h2 id="facts-title">Model facts</h2>
       <dl class="facts">
         {facts.map(([name, value, note]) => (
           <div key={name}>
@@ -48,7 +52,7 @@ function FactsCard({ model, options }: PanelProps) {
       </dl>
       {prompts.map(([name, prompt]) => (
         <p key={name} class="hint">
-          Its prompt for {name}: “{prompt}”
+          Prompt for {name}: “{prompt}”
         </p>
       ))}
     </article>
@@ -61,13 +65,13 @@ function MemoryCard({ model }: PanelProps) {
   const info = model.embed.info();
   const parts: [string, number, string][] = [
     ['weights', weights, `stored as ${info.dtype}, in the kernels' layout`],
-    ['working memory', activations, `for ${formatCount(info.token_budget)} tokens at once; never grows, whatever you embed`],
+    ['working memory', activations, `for ${formatCount(info.token_budget)} tokens at a time; fixed, however much you embed`],
   ];
   return (
     <article class="panel" aria-labelledby="memory-title">
       <h2 id="memory-title">Memory plan</h2>
       <p>
-        <strong class="big">{formatBytes(total)}</strong> and never more; known before the first text.
+        <strong class="big">{formatBytes(total)}</strong>, fixed before the first text is embedded.
       </p>
       <div class="memory-bar" style={{ '--share': `${((100 * weights) / total).toFixed(1)}%` }} aria-hidden="true" />
       <dl class="memory">

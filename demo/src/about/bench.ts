@@ -30,7 +30,7 @@ const worker = { worker: true, threads: 1 } as const;
 export function variantsHere(): Variant[] {
   const cores = navigator.hardwareConcurrency ?? 1;
   return [
-    { name: 'f32', what: "Python's results", options: { ...worker, dtype: 'f32' } },
+    { name: 'f32', what: 'same results as Python', options: { ...worker, dtype: 'f32' } },
     {
       name: 'f32, fast',
       what: 'fused multiply-add where the engine supports it',
@@ -48,7 +48,7 @@ export function variantsHere(): Variant[] {
         ]
       : []),
     ...(cores > 1
-      ? [{ name: 'q8, 2 workers', what: 'two copies share each call', options: { worker: 2, dtype: 'q8' } as const }]
+      ? [{ name: 'q8, 2 workers', what: 'two copies of the model share each call', options: { worker: 2, dtype: 'q8' } as const }]
       : []),
   ];
 }

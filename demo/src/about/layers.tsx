@@ -37,7 +37,7 @@ export function LayersCard({ model }: { model: ReadyModel }) {
       <div class="panel-head">
         <h2 id="layers-title">Layers</h2>
         <label class="seq">
-          Shapes and work for a text of{' '}
+          Output shapes and multiply-adds for a text of{' '}
           <select value={seq} onChange={(event) => setSeq(Number(event.currentTarget.value))}>
             {[8, 32, 128, 512]
               .filter((some) => some < most)
@@ -53,7 +53,7 @@ export function LayersCard({ model }: { model: ReadyModel }) {
       {error && <Problem error={error} />}
       {!wanted && (
         <button type="button" class="secondary outline small" onClick={() => setWanted(true)}>
-          Read the model's files again and list the layers
+          Read the model files and list the layers
         </button>
       )}
       {wanted && !inspection && !error && <p class="hint">Reading the files…</p>}
@@ -70,7 +70,8 @@ function Layers({ inspection }: { inspection: Inspection }) {
   return (
     <>
       <p class="hint">
-        {formatCount(parameters)} parameters; {formatCount(macs)} multiply-adds for such a text; its files hold {stored.join(', ')}.
+        {formatCount(parameters)} parameters; {formatCount(macs)} multiply-adds for this length; the files contain{' '}
+        {stored.join(', ')}.
       </p>
       <div class="matrix-scroll" tabIndex={0} role="region" aria-label="Table of layers">
         <table class="layer-table">

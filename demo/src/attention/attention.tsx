@@ -72,8 +72,8 @@ export function AttentionPanel({ model: { source } }: PanelProps) {
               />
               <h3>All heads</h3>
               <p class="hint">
-                One row per layer. In each picture, a row shows what one token attends to; the colour says what the head mostly
-                looks at. Choose a head.
+                One row per layer. In each picture, a row shows what one token attends to; the colour shows what the head mostly
+                attends to. Choose a head.
               </p>
               <Overview
                 inside={inside}
@@ -93,7 +93,7 @@ export function AttentionPanel({ model: { source } }: PanelProps) {
                 </h3>
                 <Choice label="View of the head" value={view} options={kViews} onChange={setView} />
               </div>
-              {inside.cut && <p class="warning">The text is longer; its first {inside.tokens.length} tokens are shown.</p>}
+              {inside.cut && <p class="warning">The text is longer; only its first {inside.tokens.length} tokens are shown.</p>}
               {view === 'lines' && (
                 <Lines
                   inside={inside}
@@ -167,7 +167,7 @@ function Switches({ inside, head, off, onOff }: SwitchesProps) {
       <p class="timing" role="status">
         {off.size === 0
           ? 'Every head is on.'
-          : `${plural(off.size, 'head')} off: the text's mean vector has a cosine of ${formatScore(inside.kept)} to that of the whole model.`}
+          : `${plural(off.size, 'head')} off: the text's mean vector has a cosine of ${formatScore(inside.kept)} to that of the full model.`}
       </p>
     </div>
   );

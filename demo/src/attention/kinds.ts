@@ -12,7 +12,7 @@ export const kKinds: Record<Kind, string> = {
   itself: 'itself',
   marks: 'punctuation',
   ends: 'first and last token',
-  all: 'everything alike',
+  all: 'everything equally',
 };
 
 const kAlike = 0.9; // of the largest entropy: more is "everything alike"

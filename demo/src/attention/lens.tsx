@@ -34,18 +34,18 @@ export function LensCard({ source, text }: { source: ModelSpecifier | null; text
   const shown = said?.of === text ? said : undefined;
   return (
     <article class="panel" aria-labelledby="lens-title">
-      <h2 id="lens-title">What would each layer say?</h2>
+      <h2 id="lens-title">What would each layer predict?</h2>
       <p class="hint">
-        A model that fills in masked words has a head over its vocabulary. Asked after every layer, that head shows how the answer
-        takes shape (the logit lens). Put <code>[MASK]</code> into the text to let it guess.
+        A model that fills in masked words ends in a head over its vocabulary. Applied after every layer, this head shows how the
+        answer takes shape (the logit lens). Put <code>[MASK]</code> into the text to let the model guess.
       </p>
       <button type="button" class="small" disabled={running || text.trim() === ''} onClick={() => void ask()}>
         {running ? 'Computing…' : 'Ask each layer'}
       </button>
       {error instanceof UnsupportedError && (
         <p class="hint">
-          The model in use has no such head. <code>google-bert/bert-base-uncased</code> (440 MB) has one; the panel Write asks
-          models that write.
+          The loaded model has no such head. <code>google-bert/bert-base-uncased</code> (440 MB) has one. For models that generate
+          text, use the Write panel.
         </p>
       )}
       {error && <Problem error={error} />}
@@ -77,7 +77,7 @@ export function LensCard({ source, text }: { source: ModelSpecifier | null; text
           </table>
         </div>
       )}
-      {shown && <Pictures name="layers" title="What each layer would say" />}
+      {shown && <Pictures name="layers" title="What each layer would predict" />}
       {shown && <CodeOf code={lensCode(source, text)} />}
     </article>
   );

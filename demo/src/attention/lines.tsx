@@ -26,7 +26,7 @@ export function Lines({ inside, head, token, onToken }: LinesProps) {
   return (
     <div class="head-view">
       <p class="hint" role="status">
-        {shown === undefined ? 'Choose a token to see where it alone looks.' : `${sentenceOf(tokens, weights, shown)}.`}
+        {shown === undefined ? 'Choose a token to see only its attention.' : `${sentenceOf(tokens, weights, shown)}.`}
       </p>
       <svg viewBox={`0 0 ${kWidth} ${kRow * seq}`} role="group" aria-label={`Layer ${head[0] + 1}, head ${head[1] + 1}`}>
         {rows.flatMap((i) =>

@@ -25,9 +25,9 @@ export function Links({ inside, effects, head, token, onLink }: LinksProps) {
       <p class="hint" role="status">
         {claimed
           ? claimed.length > 0
-            ? `A head counts here if it gives a word ${points(kContrast)} points (and ${kDeviations} standard deviations) more than other tokens give it. The token's vector must also need that head more than the average one.`
-            : 'No head links two words of this text more than it links others.'
-          : 'Turning each head off once…'}
+            ? `A head counts here if one token gives a word ${points(kContrast)} points (and ${kDeviations} standard deviations) more attention than other tokens give it. The token's vector must also depend on that head more than on the average head.`
+            : 'In this text, no head links two words clearly more than it links others.'
+          : 'Turning off one head at a time…'}
       </p>
       {claimed && (
         <ul class="links">

@@ -36,10 +36,10 @@ export function PatchingCard({ door, source, text }: PatchingProps) {
   const shown = traced?.of === of ? traced : undefined;
   return (
     <article class="panel" aria-labelledby="patching-title">
-      <h2 id="patching-title">Which vector makes the difference?</h2>
+      <h2 id="patching-title">Which token and layer make the difference?</h2>
       <p class="hint">
-        Change a word of the text above. Then one vector at a time (of one token, after one layer) is copied from the changed text
-        into this one, and everything after it is computed again. This is called activation patching.
+        Change a word of the text above. The page then copies one vector at a time (one token after one layer) from the changed text
+        into the original, and recomputes everything after it. This is called activation patching.
       </p>
       <label for="attention-other">The changed text</label>
       <input id="attention-other" value={other} autocomplete="off" onInput={(event) => setOther(event.currentTarget.value)} />
@@ -53,7 +53,7 @@ export function PatchingCard({ door, source, text }: PatchingProps) {
       </button>
       {error && <Problem error={error} />}
       {shown && <Shares traced={shown} />}
-      {shown && <Pictures name="patching" title="How far one vector of the other text moves this one" />}
+      {shown && <Pictures name="patching" title="How far one vector of the changed text moves the original" />}
       {shown && <CodeOf code={patchingCode(source, text, other)} />}
     </article>
   );
@@ -65,9 +65,9 @@ function Shares({ traced: { tokens, others, shares } }: { traced: Traced }) {
   return (
     <>
       <p class="hint">
-        How far copying this one vector moves the text's mean vector towards that of the changed text; 100 % is all the way.
+        How far copying this vector moves the text's mean vector towards that of the changed text; 100 % is all the way.
       </p>
-      <div class="matrix-scroll" tabIndex={0} role="region" aria-label="Shares of each token and layer">
+      <div class="matrix-scroll" tabIndex={0} role="region" aria-label="Effect of each token and layer">
         <table class="shares" data-picture>
           <thead>
             <tr>

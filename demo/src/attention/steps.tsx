@@ -22,7 +22,7 @@ const kSteps: readonly [name: string, what: (token: string, dim: number) => Comp
       </>
     ),
   ],
-  ['Softmax', () => <>exp of each score, divided by the sum: all are positive and add up to 1. This is the attention.</>],
+  ['Softmax', () => <>exp of each score, divided by the sum. The results are positive and add up to 1: this is the attention.</>],
   [
     'Weighted sum',
     (token) => (
@@ -179,8 +179,8 @@ function Gap({ steps: { gap } }: { steps: HeadSteps }) {
     <p class="hint">The model's own attention is the same, to within {gap.toExponential(0).replace('-', '−')}.</p>
   ) : (
     <p class="warning">
-      The model's own attention differs by up to {gap.toFixed(3)}. Its scores have another term beside q · k, such as one for
-      positions (as in MPNet, DeBERTa or Jina), or a window, or the head is turned off.
+      The model's own attention differs by up to {gap.toFixed(3)}. Either its scores have another term besides q · k, such as one
+      for positions (as in MPNet, DeBERTa or Jina), or it uses a window, or the head is turned off.
     </p>
   );
 }

@@ -188,7 +188,7 @@ export async function openDoor(source: ModelSpecifier | null): Promise<Door> {
       const seq = tokens.length;
       if (others.length !== seq)
         throw new Error(
-          `The other text has ${others.length} tokens, and this one ${seq}. Change a word for one that is one token, too.`,
+          `The changed text has ${others.length} tokens and the original has ${seq}. Replace a word with one that has the same number of tokens.`,
         );
       const [own, donor] = [
         await model(inputs, { output_hidden_states: true }),

@@ -30,7 +30,7 @@ export function beside<First, Question = never, Answer = never>(
     if ('error' in data) call?.reject(new Error(data.error));
     else call?.resolve(data.result as never);
   };
-  worker.onerror = (event) => waiting.shift()?.reject(new Error(event.message || "The worker's script did not load."));
+  worker.onerror = (event) => waiting.shift()?.reject(new Error(event.message || 'The worker script did not load.'));
   return {
     done: send<First>({ task, options }),
     ask: (question) => send<Answer>({ question }),

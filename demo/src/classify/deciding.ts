@@ -80,8 +80,8 @@ export function verdict(found: Deciding): string {
   const looked = strongest(found, found.attention);
   const agree = left === slope && slope === path;
   const says = agree
-    ? `All three ways name “${left}”.`
-    : `They disagree: left out, “${left}” counts most; by its gradient, “${slope}”; along the path, “${path}”.`;
-  const attention = agree && looked === left ? 'It gets the most attention, too.' : `The most attention goes to “${looked}”.`;
+    ? `All three methods point to “${left}”.`
+    : `The methods disagree: leaving out points to “${left}”, the gradient to “${slope}”, the path to “${path}”.`;
+  const attention = agree && looked === left ? 'It also gets the most attention.' : `The most attention goes to “${looked}”.`;
   return `${says} ${attention}`;
 }

@@ -35,19 +35,19 @@ export function DecidingWords({ source, text }: { source: ModelSpecifier | null;
     <details class="deciding">
       <summary>Which words decide?</summary>
       <p class="hint">
-        What each token adds to the winning label, in three ways, beside the attention that it gets. Attention says where the model
-        looks. It does not say what the answer hangs on.
+        How much each token contributes to the winning label, measured in three ways, next to the attention it gets. Attention shows
+        where the model looks, not what the answer depends on.
       </p>
       <button type="button" class="small" disabled={running || text.trim() === ''} onClick={() => void ask()}>
-        {running ? 'Computing…' : 'Ask three ways'}
+        {running ? 'Computing…' : 'Compute attributions'}
       </button>
       {error && <Problem error={error} />}
       {shown && <p role="status">{verdict(shown)}</p>}
       {shown && <Table found={shown} />}
       {shown && (
         <p class="hint">
-          Left out: the label’s logit falls by so much without the token. Gradient: its slope times the token’s vector, which is
-          small where the answer is sure. Path: slopes summed on the way from no text to this one (integrated gradients).
+          Left out: how much the label’s logit falls without the token. Gradient: gradient times the token’s vector, which is small
+          where the model is certain. Path: gradients summed along a path from no text to this one (integrated gradients).
         </p>
       )}
       {shown && <Pictures name="deciding" title={`What decides for “${shown.label.toLowerCase()}”`} />}
@@ -62,7 +62,7 @@ function Table({ found }: { found: Deciding }) {
   const columns = kMethods.map((method) => found.scores[method]);
   const most = columns.map((scores) => Math.max(1e-9, ...scores.map(Math.abs)));
   return (
-    <div class="matrix-scroll" tabIndex={0} role="region" aria-label="What each token adds">
+    <div class="matrix-scroll" tabIndex={0} role="region" aria-label="Contribution of each token">
       <table data-picture>
         <thead>
           <tr>

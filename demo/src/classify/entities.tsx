@@ -26,7 +26,7 @@ export function EntitiesCard({ source }: { source: ModelSpecifier | null }) {
           </p>
           {error && (
             <details>
-              <summary>The library's message</summary>
+              <summary>Error message from wattn</summary>
               <p class="hint">{error.message}</p>
             </details>
           )}

@@ -61,8 +61,8 @@ export function ZeroShotCard({ model, options, own }: PanelProps & { own: OpenTa
       {error ? <Problem error={error} /> : <Labels scores={answer.value ?? []} format={isNli ? percent : formatScore} />}
       {isNli === false && (
         <p class="hint">
-          The loaded model was not trained on natural language inference (NLI), which proper zero-shot classification needs. So
-          these scores are not probabilities, but cosines between the text's vector and each label's.
+          The loaded model was not trained on natural language inference (NLI), which zero-shot classification needs. So these
+          scores are not probabilities: they are cosines between the text's vector and each label's.
         </p>
       )}
       {isNli !== undefined && (

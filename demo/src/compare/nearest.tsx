@@ -38,7 +38,7 @@ export function NearestPanel({ embed, source, entries, options }: PanelProps) {
         id="query"
         type="search"
         value={query}
-        placeholder="any text; the words need not match"
+        placeholder="any text; you do not need the exact words"
         autocomplete="off"
         onInput={(event) => setQuery(event.currentTarget.value)}
       />

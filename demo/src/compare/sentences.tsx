@@ -52,8 +52,8 @@ export function SentencesPanel({ embed, sentences, onChange, marked }: PanelProp
         </button>
       </div>
       <p class="hint">
-        Edit the sentences, or paste a list. Each has its tokens below: point at one, or use the arrow keys, to see its id and
-        position.
+        Edit the sentences, or paste a list. The tokens of each sentence are shown below it. Point at a token, or use the arrow
+        keys, to see its id and position.
       </p>
       <ol class="sentences" ref={list}>
         {sentences.map((sentence, i) => (
@@ -133,7 +133,7 @@ function Detail({ tokenized, active }: { tokenized: TokenizedText; active: numbe
   return (
     <>
       {plural(tokens.length, 'token')}
-      {truncated && <strong class="warning"> · truncated: the model reads no further, and the rest is struck out</strong>}
+      {truncated && <strong class="warning"> · truncated: the model ignores the rest, which is struck out</strong>}
     </>
   );
 }

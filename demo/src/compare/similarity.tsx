@@ -52,7 +52,7 @@ export function SimilarityPanel({ entries, embedded, pair, onPair, assumed, code
         />
       )}
       {run && <Timing run={run} busy={busy} />}
-      {assumed && <p class="hint">This model's files do not say how to pool token vectors, so this page takes their {assumed}.</p>}
+      {assumed && <p class="hint">The model files do not define how to pool token vectors, so this page uses their {assumed}.</p>}
       {entries.length > 0 && <CodeOf code={code} />}
     </article>
   );
@@ -206,7 +206,7 @@ function Timing({ run, busy }: { run: Run; busy: boolean }) {
       ) : (
         <>
           {plural(run.texts, 'sentence')} with {plural(run.tokens, 'token')} embedded in <b>{formatTime(run.ms)}</b>
-          {perSecond}.{run.kept > 0 && ` ${run.kept} unchanged and reused: a text gives the same bits in any batch.`}
+          {perSecond}.{run.kept > 0 && ` ${run.kept} unchanged and reused: embeddings are bit-identical in any batch.`}
         </>
       )}
     </p>

@@ -74,14 +74,14 @@ function dotExercise({ inside }: Material): Exercise {
   const products = query.map((x, i) => x * (key[i] as number));
   return {
     id: 'dot',
-    rule: 'A dot product multiplies two vectors number by number and adds the products. It is large where both point the same way.',
+    rule: 'A dot product multiplies two vectors number by number and adds up the products. It is large when both vectors point the same way.',
     asks: `Here are the first ${kNumbers} numbers of the query of “${words[from]}” and of the key of “${words[to]}”. What is their dot product?`,
     given: [
       { name: `q of “${words[from]}”`, numbers: query.map((x) => short(x)) },
       { name: `k of “${words[to]}”`, numbers: key.map((x) => short(x)) },
     ],
     answer: { number: sum(products), within: 0.06 },
-    hint: 'Multiply what stands in one column, then add the products. Two minus signs make a plus.',
+    hint: 'Multiply the two numbers in each column, then add the products. Two minus signs make a plus.',
     because: `${products.map((x) => (x < 0 ? `(${short(x, 2)})` : short(x, 2))).join(' + ')} = ${short(sum(products), 2)}`,
     model: `With all ${inside.headDim} numbers, not rounded, the model gets ${short(steps.scores[to] as number, 2)} (${where}).`,
     see: ['#attention?view=steps', 'Attention, step by step'],
@@ -96,13 +96,13 @@ function softmaxExercise({ inside }: Material): Exercise {
   const share = (exps[0] as number) / sum(exps);
   return {
     id: 'softmax',
-    rule: 'Softmax turns scores into shares: exp of each score, divided by the sum of all of them. The shares add up to 100 %.',
-    asks: `“${words[from]}” has these scores for ${chosen.length} tokens. Of these alone, how many percent does “${words[chosen[0] as number]}” get?`,
+    rule: 'Softmax turns scores into percentages: exp of each score, divided by the sum of all of them. The percentages add up to 100.',
+    asks: `These are the scores of “${words[from]}” for ${chosen.length} tokens. Counting only these, what percentage does “${words[chosen[0] as number]}” get?`,
     given: [{ name: 'score', numbers: scores.map((x) => short(x)) }],
     columns: chosen.map((i) => words[i] as string),
     answer: { number: 100 * share, within: 1.5, unit: '%' },
-    hint: 'e to the power of each score first (a calculator helps). Only differences count: you may subtract the largest score from all.',
-    because: `exp gives ${exps.map((x) => short(x, 2)).join(', ')}, together ${short(sum(exps), 2)}; the first is ${percent(share)} of it.`,
+    hint: 'First compute e to the power of each score (a calculator helps). Only differences count, so you may subtract the largest score from all of them.',
+    because: `exp gives ${exps.map((x) => short(x, 2)).join(', ')}, together ${short(sum(exps), 2)}; the first is ${percent(share)} of that.`,
     model: `Among all ${words.length} tokens, the model gives it ${percent(steps.weights[chosen[0] as number] as number)} (${where}).`,
     see: ['#attention?view=steps', 'Attention, step by step'],
   };
@@ -114,13 +114,13 @@ function queryExercise({ inside }: Material): Exercise {
   const right = best[0] as number;
   return {
     id: 'query',
-    rule: 'A token looks with its query q, and every token is found by its key k. The score is q · k, divided by the root of their length.',
+    rule: 'A token looks with its query q, and every token is found by its key k. The score is q · k, divided by the square root of their length.',
     asks: `These are the dot products q · k of “${words[from]}” with ${shown.length} tokens, before they are divided by √${inside.headDim}. Which token does it attend to most?`,
     given: [{ name: 'q · k', numbers: shown.map((i) => short(steps.scores[i] as number)) }],
     columns: shown.map((i) => words[i] as string),
     answer: { choice: shown.indexOf(right), choices: shown.map((i) => `${words[i]} (token ${i + 1})`) },
-    hint: 'Dividing all by the same number, and softmax after it, leave their order as it is.',
-    because: `${short(steps.scores[right] as number)} is the largest, so its share is the largest, too.`,
+    hint: 'Dividing all scores by the same number does not change their order, and neither does softmax.',
+    because: `${short(steps.scores[right] as number)} is the largest score, so it also gets the most attention.`,
     model: `The model's attention: ${shown.map((i) => `“${words[i]}” ${percent(steps.weights[i] as number)}`).join(', ')} (${where}).`,
     see: ['#whole', 'The whole model'],
   };
@@ -154,14 +154,14 @@ function headsExercise({ inside }: Material): Exercise {
   const nameOf = (i: number) => `Head ${'ABC'[i]}`;
   return {
     id: 'heads',
-    rule: 'Each head has its own queries and keys, so each looks for something else. Some look at the token before, some at the ends, some at words.',
-    asks: 'Below each token stands where it looks most, in three heads. Which head looks back to the token before?',
+    rule: 'Each head has its own queries and keys, so each looks for something different. Some look at the previous token, some at the first and last token, some at words.',
+    asks: 'For three heads, the table shows the token that each token looks at most. Which head looks back at the previous token?',
     given: shown.map((one, i) => ({ name: nameOf(i), numbers: asked.map((token) => strongest(weightsOf(one), token)) })),
     columns: asked.map((i) => words[i] as string),
     answer: { choice: right, choices: shown.map((_, i) => nameOf(i)) },
-    hint: 'Read a row from left to right: in the head that looks back, each token names the one on its left.',
+    hint: 'Read each row from left to right. In the head that looks back, each entry is the token one column to the left.',
     because: `In ${nameOf(right)}, most tokens look at their left neighbour.`,
-    model: `Attention on the token before: ${shown.map(({ layer, head, share }, i) => `${nameOf(i)} (layer ${layer + 1}, head ${head + 1}; it looks at ${kKinds[kindOf(inside, weightsOf({ layer, head, share }))]}) ${percent(share)}`).join(', ')}.`,
+    model: `Attention to the previous token: ${shown.map(({ layer, head, share }, i) => `${nameOf(i)} (layer ${layer + 1}, head ${head + 1}; it looks at ${kKinds[kindOf(inside, weightsOf({ layer, head, share }))]}) ${percent(share)}`).join(', ')}.`,
     see: ['#attention', 'Attention'],
   };
 }
@@ -176,21 +176,21 @@ async function positionsExercise({ embed, options }: Material): Promise<Exercise
   const same = [change <= kNear, 1 - cosine <= kNear];
   return {
     id: 'positions',
-    rule: 'Attention compares every token with every other, wherever they stand. Order enters only by positions.',
+    rule: 'Attention compares every token with every other, regardless of their order. Word order enters only through positions.',
     asks: `“${kOrders[0]}” and “${kOrders[1]}”: which of these gives both sentences the same vector?`,
     given: [],
     answer: {
       choice: same[0] ? (same[1] ? 2 : 0) : same[1] ? 1 : 3,
       choices: ['Attention without positions', 'This model', 'Both', 'Neither'],
     },
-    hint: 'Without positions, a sentence is a bag of words. Is this model trained with them?',
-    because: 'Both sentences have the same words. Without positions each word sees the same others, so nothing changes.',
-    model: `Without positions the words' vectors differ by ${change <= kNear ? '0' : change.toFixed(3)}. This model's vectors of the two sentences have the cosine ${cosine.toFixed(3)}.`,
+    hint: 'Without positions, a sentence is a bag of words. Was this model trained with them?',
+    because: 'Both sentences have the same words. Without positions, each word sees the same other words, so nothing changes.',
+    model: `Without positions, the words' vectors differ by ${change <= kNear ? '0' : change.toFixed(3)}. This model's vectors of the two sentences have a cosine of ${cosine.toFixed(3)}.`,
     see: ['#positions', 'Positions'],
   };
 }
 
-const kRanges = ['It is replaced: below 0.3', 'It is mixed: 0.3 to 0.8', 'It is mostly what it was: above 0.8'] as const;
+const kRanges = ['It is replaced: below 0.3', 'It is mixed: 0.3 to 0.8', 'It is mostly unchanged: above 0.8'] as const;
 
 function blockExercise({ inside }: Material): Exercise {
   const from = firstToken(inside);
@@ -201,15 +201,15 @@ function blockExercise({ inside }: Material): Exercise {
   const word = plainToken(tokens[from] as string);
   return {
     id: 'block',
-    rule: 'A block is attention, then a feed-forward network. What each computes is added to the vector (a residual connection), and a norm rescales it.',
+    rule: 'A block is attention followed by a feed-forward network. The output of each is added to the vector (a residual connection), and a norm rescales it.',
     asks: `How much of “${word}” is left after the first block? Guess the cosine of its vector before and after.`,
     given: [
       { name: 'before', numbers: Array.from((states[0] as Float32Array).slice(0, kTokens), (x) => short(x, 2)) },
       { name: 'after', numbers: Array.from((states[1] ?? (states[0] as Float32Array)).slice(0, kTokens), (x) => short(x, 2)) },
     ],
     answer: { choice: first < 0.3 ? 0 : first <= 0.8 ? 1 : 2, choices: kRanges },
-    hint: 'Compare the two rows column by column: do large numbers stay large, and do signs stay?',
-    because: `The block adds to the vector instead of starting anew. The cosine is ${short(first, 2)}.`,
+    hint: 'Compare the two rows column by column: do large numbers stay large, and do signs stay the same?',
+    because: `The block adds to the vector instead of replacing it. The cosine is ${short(first, 2)}.`,
     model: `From block to block, the model's cosines for “${word}” are ${cosines.map((one) => short(one, 2)).join(', ')}.`,
     see: ['#whole', 'The whole model'],
   };
@@ -241,7 +241,7 @@ async function trainingExercise(): Promise<Exercise> {
     answer: { number: after, within: 0.011 },
     hint: `w·x − y is ${weight * input - target}. Twice that, times x, is the gradient.`,
     because: `The gradient is 2 · ${weight * input - target} · ${input} = ${gradient}, so w = ${weight} − ${rate} · ${gradient} = ${short(after, 2)}.`,
-    model: `The library's own step gives ${short(after, 4)}, and the loss falls from ${short(before.item(), 2)} to ${short(loss.item(), 2)}.`,
+    model: `wattn's optimizer gives ${short(after, 4)}, and the loss falls from ${short(before.item(), 2)} to ${short(loss.item(), 2)}.`,
     see: ['#lessons', 'Experiments that train'],
   };
 }

@@ -54,8 +54,8 @@ export function ExercisesPanel(props: PanelProps) {
       <article class="panel" aria-labelledby="exercises-title">
         <h2 id="exercises-title">Exercises</h2>
         <p class="hint">
-          Seven questions from dot products to training. Work each out, then let the page check it: the numbers come from the model
-          that is loaded, with this sentence.
+          Seven questions, from dot products to training. Work out each answer, then let the page check it. The numbers come from
+          the loaded model and this sentence.
         </p>
         <label for="exercises-text">Sentence</label>
         <input id="exercises-text" value={text} autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} />
@@ -199,7 +199,7 @@ function Question({ exercise, onSolved }: { exercise: Exercise; onSolved: () => 
 function Numbers({ exercise: { given, columns } }: { exercise: Exercise }) {
   if (given.length === 0) return null;
   return (
-    <div class="matrix-scroll" tabIndex={0} role="region" aria-label="What is given">
+    <div class="matrix-scroll" tabIndex={0} role="region" aria-label="Given numbers">
       <table class="exercise-given">
         {columns && (
           <thead>

@@ -69,7 +69,7 @@ function order(told: Told): string {
     return last;
   };
   const [without, seen] = [accuracy('without positions', 'none'), accuracy('with positions', 'learned')];
-  return `With positions ${percent(seen)} of ${pairs.length} sentences are right, without them ${percent(without)}: attention and pooling alone see a set, so it can only guess.`;
+  return `With positions, ${percent(seen)} of ${pairs.length} sentences are classified correctly; without them, ${percent(without)}. Attention and pooling alone see a set of words, so the classifier can only guess.`;
 }
 
 const kDraws = 21;
@@ -89,7 +89,7 @@ function scaling(told: Told): string {
     told('not scaled', power, (raw = typical(d, 1)));
     told('divided by √d', power, (scaled = typical(d, 1 / Math.sqrt(d))));
   }
-  return `With 1,024 numbers to a vector, the gradient is ${raw.toExponential(0).replace('-', '−')}: one key takes all the weight. Divided by √1024 it is ${scaled.toFixed(2)}.`;
+  return `With vectors of 1,024 numbers, the gradient is ${raw.toExponential(0).replace('-', '−')}: one key takes all the weight. With scores divided by √1024, it is ${scaled.toFixed(2)}.`;
 }
 
 class Sorter extends nn.Module {
@@ -122,7 +122,7 @@ function sorting(told: Told): string {
   sorter.eval();
   const found = nn.no_grad(() => sorter.forward(digits)).argmax(-1).data;
   const one = Array.from(found).slice(0, 5).join(' ');
-  return `Of 1,000 digits in new rows ${(100 * shareOfEqual(found as Int32Array, sorted.data)).toFixed(1)} % are in their place: ${Array.from(digits.data).slice(0, 5).join(' ')} becomes ${one}.`;
+  return `Of 1,000 digits in new rows, ${(100 * shareOfEqual(found as Int32Array, sorted.data)).toFixed(1)} % are in the right place: ${Array.from(digits.data).slice(0, 5).join(' ')} becomes ${one}.`;
 }
 
 /** A character model that writes. */
@@ -170,14 +170,14 @@ function reversing(told: Told): Outcome {
   const [, ...answer] = model.generate(ints(digits, [1, 5]), [10], { max_new_tokens: 5 });
   const [, weights] = model.forward(ints(digits, [1, 5]), ints([10, ...answer.slice(0, 4)], [1, 5]), { need_weights: true });
   const picture = {
-    title: 'Cross-attention: written by read',
+    title: 'Cross-attention: digits written, by digits read',
     rows: 5,
     columns: 5,
     values: [...weights.data],
     names: answer.map((digit) => `writes ${digit}`),
     columnNames: digits.map((digit, i) => `reads ${digit} (${i + 1})`),
   };
-  const text = `${digits.join(' ')} becomes ${answer.join(' ')}. The decoder has read the digits through cross-attention only.`;
+  const text = `${digits.join(' ')} becomes ${answer.join(' ')}. The decoder sees the digits only through cross-attention.`;
   return { text, picture };
 }
 
@@ -196,7 +196,7 @@ function batchNorm(told: Told): string {
   const variance = y.var(0, { correction: 0 }).data[0] as number;
   norm.eval();
   const evaluated = norm.forward(batch(41)).mean(0).data[0] as number;
-  return `Every mini-batch leaves with mean ${largest < 1e-5 ? 0 : largest.toFixed(2)} and variance ${variance.toFixed(2)}. The running mean reached ${(norm.state_dict().running_mean?.data[0] as number).toFixed(2)}; evaluation uses it, so a new batch has the mean ${evaluated.toFixed(2)}.`;
+  return `After batch norm, every mini-batch has mean ${largest < 1e-5 ? 0 : largest.toFixed(2)} and variance ${variance.toFixed(2)}. The running mean reached ${(norm.state_dict().running_mean?.data[0] as number).toFixed(2)}; evaluation uses it, so a new batch has a mean of ${evaluated.toFixed(2)}.`;
 }
 
 const kRuns: Record<LessonId, (told: Told) => string | Outcome> = { order, scaling, sorting, characters, reversing, batchNorm };

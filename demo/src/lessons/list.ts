@@ -20,7 +20,7 @@ export const kLessons: readonly Lesson[] = [
   {
     id: 'order',
     title: 'Does word A come before word B?',
-    shows: 'Only positions tell the order of words. Without them, a classifier can do no better than guess.',
+    shows: 'Only positions carry word order. Without them, a classifier can only guess.',
     axis: 'Accuracy by step',
     steps: 60,
     series: ['with positions', 'without positions'],
@@ -29,8 +29,9 @@ export const kLessons: readonly Lesson[] = [
   {
     id: 'scaling',
     title: 'Why scores are divided by √d',
-    shows: 'Products of long vectors are large, so softmax gives everything to one key, and no gradient is left to learn from.',
-    axis: 'Gradient by length of the vectors, 1 to 1,024',
+    shows:
+      'Dot products of long vectors are large, so softmax gives all the weight to one key and no gradient is left to learn from.',
+    axis: 'Gradient by vector length, 1 to 1,024',
     steps: 10,
     series: ['divided by √d', 'not scaled'],
     heading: 'Why scores are scaled',
@@ -38,7 +39,7 @@ export const kLessons: readonly Lesson[] = [
   {
     id: 'sorting',
     title: 'An encoder learns to sort',
-    shows: 'Every place of the output attends to all five digits and learns which of them belongs there.',
+    shows: 'Each output position attends to all five digits and learns which one belongs there.',
     axis: 'Loss by step',
     steps: 200,
     series: ['loss'],
@@ -56,7 +57,7 @@ export const kLessons: readonly Lesson[] = [
   {
     id: 'reversing',
     title: 'An encoder and a decoder reverse digits',
-    shows: 'The decoder finds what it needs in the encoder’s states, through cross-attention.',
+    shows: 'The decoder reads what it needs from the encoder’s states through cross-attention.',
     axis: 'Loss by step',
     steps: 250,
     series: ['loss'],
@@ -65,7 +66,7 @@ export const kLessons: readonly Lesson[] = [
   {
     id: 'batchNorm',
     title: 'Batch norm over a mini-batch',
-    shows: 'Training normalises with the mean of each mini-batch, evaluation with a running mean that follows it.',
+    shows: 'Training normalises with the mean of each mini-batch; evaluation uses a running mean that tracks it.',
     axis: 'Mean of the first column by mini-batch',
     steps: 40,
     series: ['running mean', 'mean of the mini-batch'],

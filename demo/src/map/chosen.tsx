@@ -37,7 +37,7 @@ export function Chosen({ rows, colouring, marked, current, onCurrent, onClear }:
           </button>
         )}
       </div>
-      {!marked && <p class="hint">Search, click a point, draw a lasso or choose a label: the texts are listed here.</p>}
+      {!marked && <p class="hint">Search, click a point, draw a lasso or choose a label to list texts here.</p>}
       {counts && <p class="hint">{counts}</p>}
       {marked && (
         <ol class="map-list" aria-label="Marked texts">
@@ -56,7 +56,7 @@ export function Chosen({ rows, colouring, marked, current, onCurrent, onClear }:
         </ol>
       )}
       {marked && marked.rows.length > kMostShown && (
-        <p class="hint">The first {kMostShown} are listed. The file of the marked texts has all of them.</p>
+        <p class="hint">Only the first {kMostShown} are listed. “Save marked as TSV” saves all of them.</p>
       )}
     </section>
   );

@@ -49,7 +49,7 @@ export function Made({ map, data, code }: { map: MapControl; data: MapData; code
           onPick={pick}
           onLasso={(inside) => setMarked({ rows: inside, how: 'inside the lasso' })}
           onHover={setHovered}
-          legend={<Legend colouring={colouring} onLabel={(label, all) => setMarked({ rows: all, how: `of “${label}”` })} />}
+          legend={<Legend colouring={colouring} onLabel={(label, all) => setMarked({ rows: all, how: `labelled “${label}”` })} />}
         />
         <Shown map={map} data={data} row={hovered ?? current} />
         <div class="map-save">
@@ -76,8 +76,8 @@ function About({ map: { plane, kept }, rows }: { map: MapControl; rows: number }
   return (
     <p class="hint map-about">
       {kept === undefined
-        ? `The plane of the principal components shows ${percent(plane.share)} of the variance, and ${percent(plane.kept)} of each text’s ${near} nearest are near on it.`
-        : `Of each text’s ${near} nearest by the model, ${percent(kept)} are among its ${near} nearest here (${percent(plane.kept)} on the plane of the principal components). UMAP keeps neighbours: how far apart groups lie says little.`}
+        ? `The map shows the first two principal components: ${percent(plane.share)} of the variance. Of each text’s ${near} nearest neighbours, ${percent(plane.kept)} are also among its ${near} nearest here.`
+        : `Of each text’s ${near} nearest neighbours, ${percent(kept)} are also among its ${near} nearest here (${percent(plane.kept)} with principal components). UMAP preserves neighbours; distances between groups mean little.`}
     </p>
   );
 }
@@ -104,7 +104,8 @@ function Legend({ colouring: { groups }, onLabel }: LegendProps) {
 
 function Shown({ map, data: { rows }, row }: { map: MapControl; data: MapData; row: number | undefined }) {
   const shown = row === undefined ? undefined : rows[row];
-  if (!shown || row === undefined) return <p class="map-shown hint">Point at a dot to read its text; click it for its nearest.</p>;
+  if (!shown || row === undefined)
+    return <p class="map-shown hint">Point at a dot to read its text; click it to list its nearest neighbours.</p>;
   const [x, y] = [map.points.now[2 * row], map.points.now[2 * row + 1]];
   return (
     <p class="map-shown" role="status">

@@ -25,7 +25,7 @@ export function MapPanel({ model, options }: PanelProps) {
       ) : (
         <article class="panel map-card" aria-labelledby="map-title">
           <h2 id="map-title">Map</h2>
-          <p class="hint">The model reads the texts. Their map follows.</p>
+          <p class="hint">The model embeds the texts first. The map appears here.</p>
         </article>
       )}
       <Texts map={map} onExamples={(count) => setRows(exampleRows(count))} onRows={setRows} />

@@ -172,7 +172,7 @@ export function MapPicture(props: PictureProps) {
     <div ref={frame}>
       <div class="map-tools">
         <Choice
-          label="What a drag does"
+          label="Drag mode"
           value={mode}
           options={[
             ['point', 'Point'],
@@ -199,7 +199,7 @@ export function MapPicture(props: PictureProps) {
           tabIndex={0}
           role="img"
           class={`map-canvas is-${mode}`}
-          aria-label={`Map of ${formatCount(colouring.of.length)} texts. The arrow keys move from point to point, Enter lists what is near, plus and minus zoom, 0 shows all.`}
+          aria-label={`Map of ${formatCount(colouring.of.length)} texts. Arrow keys move between points, Enter lists the nearest texts, plus and minus zoom, 0 shows all points.`}
           style={{ height: `${height}px` }}
           onPointerDown={onPointerDown}
           onPointerMove={onPointerMove}

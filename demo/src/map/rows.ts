@@ -64,7 +64,7 @@ function readerOf(name: string, lines: readonly Line[]): { read: Read; lines: re
 
 /** TSV with or without a header, or JSONL. An Error: there is not one row. */
 export function readTable(name: string, content: string): Table {
-  if (content.includes('\0')) throw new Error(`${name} is not a text file: it contains zero bytes. Use TSV or JSONL in UTF-8.`);
+  if (content.includes('\0')) throw new Error(`${name} is not a text file: it contains null bytes. Use TSV or JSONL in UTF-8.`);
   const numbered = content
     .replace(/^\ufeff/, '')
     .split(/\r\n|\n|\r/)
@@ -75,7 +75,7 @@ export function readTable(name: string, content: string): Table {
   const problems: string[] = [];
   for (const [number, text] of lines) {
     if (rows.length === kMostRows) {
-      problems.push(`Line ${number} and those below it: a map takes at most ${kMostRows} rows.`);
+      problems.push(`Line ${number} and all lines after it: a map takes at most ${kMostRows} rows.`);
       break;
     }
     const row = read(text);

@@ -54,8 +54,8 @@ export function Texts({ map, onExamples, onRows }: TextsProps) {
     >
       <h2 id="map-texts-title">Texts</h2>
       <p class="hint">
-        Choose or drop a file: TSV with a text and a label in each line, or JSONL such as{' '}
-        <code>{'{"text": "..", "label": ".."}'}</code>. It stays in this page.
+        Choose or drop a file: TSV with a text and a label on each line, or JSONL such as{' '}
+        <code>{'{"text": "..", "label": ".."}'}</code>. The file stays in this page.
       </p>
       <div class="map-sources">
         <label class="file-button">
@@ -64,7 +64,7 @@ export function Texts({ map, onExamples, onRows }: TextsProps) {
             type="file"
             class="visually-hidden"
             accept=".tsv,.jsonl,.ndjson,.json,.txt"
-            aria-label="File of texts"
+            aria-label="File with texts"
             onChange={(event) => {
               const [file] = event.currentTarget.files ?? [];
               if (file) void take(file.name, readFile(file));
@@ -105,7 +105,7 @@ function Taken({ table: { name, rows, problems } }: { table: { name: string } & 
     <div class="map-taken" role="status">
       <p class="hint">
         {name}: {plural(rows.length, 'text')}
-        {labelled === 0 ? ', without labels. A column or field named “label” gives colours.' : '.'}
+        {labelled === 0 ? ', without labels. Add a column or field named “label” to colour the dots.' : '.'}
       </p>
       {problems.length > 0 && (
         <>
@@ -123,9 +123,9 @@ function Taken({ table: { name, rows, problems } }: { table: { name: string } & 
 }
 
 const kSays = {
-  plane: 'Finding the plane on which they differ most…',
+  plane: 'Computing the principal components…',
   neighbours: 'The map shows the principal components. Finding each text’s neighbours…',
-  refine: 'UMAP moves the points…',
+  refine: 'UMAP is arranging the points…',
 };
 
 function Progress({ map: { stage, share, embedded, stop, stopped, data, ms } }: { map: MapControl }) {

@@ -6,7 +6,7 @@ export type ModelFiles = ReadonlyMap<string, File>;
 const kMostFiles = 2000;
 
 function tooMany(): Error {
-  return new Error(`The folder has more than ${kMostFiles} files, so it is probably not the folder of a model.`);
+  return new Error(`The folder has more than ${kMostFiles} files, so it is probably not a model folder.`);
 }
 
 /** What is not a model: hidden files, and what version control keeps. */
@@ -44,7 +44,7 @@ async function walk(entry: FileSystemEntry, files: Map<string, File>): Promise<v
 /** Must be called within the drop event: what was dropped is gone after it. */
 export async function filesOfDrop(transfer: DataTransfer): Promise<ModelFiles> {
   const entries = [...transfer.items].flatMap((item) => item.webkitGetAsEntry() ?? []);
-  if (entries.length === 0) throw new Error('You dropped no files. Drop the folder of a model.');
+  if (entries.length === 0) throw new Error('No files were dropped. Drop a model folder.');
   const files = new Map<string, File>();
   for (const entry of entries) await walk(entry, files);
   return files;

@@ -15,7 +15,7 @@ export function MeasureHere({ model }: { model: ReadyModel }) {
       const run = () => model.embed(kMeasured.text);
       await run(); // the engine compiles what is busy
       const ms = await medianMs(run);
-      say(`${ms.toPrecision(2)}${kSpace}ms a text here, ${model.embed.info().dtype}`);
+      say(`${ms.toPrecision(2)}${kSpace}ms per text here, ${model.embed.info().dtype}`);
     } catch (error) {
       say((error as Error).message);
     }

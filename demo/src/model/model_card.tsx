@@ -23,7 +23,7 @@ export function ModelCard({ model }: { model: ReadyModel }) {
         <>
           {' · '}
           <a href={`${kHub}${model.name}`} rel="noreferrer">
-            its page{licence ? '' : ', with its licence'}
+            model page{licence ? '' : ' and licence'}
           </a>
         </>
       )}
@@ -46,12 +46,12 @@ export function Foreign({ model, load }: ForeignProps) {
   return (
     <div class="warning story-foreign" role="status">
       <p>
-        {isEnglish ? `${model.name} reads English.` : 'This model does not seem to know this language.'} What it says of this text
-        means little.
+        {isEnglish ? `${model.name} reads English.` : 'This model does not seem to know this language.'} Its results for this text
+        mean little.
       </p>
       {model.name !== kOther && (
         <button type="button" class="outline small" onClick={() => load(kOther, kOther)}>
-          Load one for about 100 languages ({other?.size})
+          Load a model for about 100 languages ({other?.size})
         </button>
       )}
     </div>

@@ -139,7 +139,7 @@ function Suggestions({ control: { load, state } }: { control: ModelControl }) {
           );
         })}
       </ul>
-      <p class="hint">Times were measured on {kMeasured.on}. The names that begin with wattn- are models of this page.</p>
+      <p class="hint">Times were measured on {kMeasured.on}. Models whose names begin with wattn- are hosted by this page.</p>
     </>
   );
 }

@@ -47,8 +47,8 @@ export function FolderWay({ control }: { control: ModelControl }) {
     <section class={over ? 'way drop is-over' : 'way drop'} aria-labelledby="way-folder">
       <h3 id="way-folder">From this machine</h3>
       <p>
-        Drop a model's folder or its .gguf file here, or choose it. Your browser may call this an “upload”, but the files stay on
-        this machine.
+        Drop a model folder or a .gguf file here, or choose one. Your browser may call this an “upload”, but the files stay on this
+        machine.
       </p>
       <div class="way-buttons">
         {kCanPickFolders && (
@@ -66,7 +66,7 @@ export function FolderWay({ control }: { control: ModelControl }) {
         hidden
         multiple
         {...{ webkitdirectory: true }}
-        aria-label="Folder of a model"
+        aria-label="Model folder"
         onChange={(event) => chosen(event.currentTarget)}
       />
       <input
@@ -74,7 +74,7 @@ export function FolderWay({ control }: { control: ModelControl }) {
         type="file"
         hidden
         accept=".gguf"
-        aria-label="File of a model"
+        aria-label="Model file"
         onChange={(event) => chosen(event.currentTarget)}
       />
     </section>
@@ -102,10 +102,9 @@ export function NeededFiles() {
         ))}
       </dl>
       <p>
-        Use them exactly as the model's authors published them: nothing has to be exported or converted. If a repository also says
-        how to pool the token vectors (<code>modules.json</code>, <code>1_Pooling/config.json</code>), how long a text may be or
-        which prompts to use, this page follows it. Models are downloaded from huggingface.co by their hub id; only the model's name
-        is sent there, never your text.
+        Use the files exactly as published; there is nothing to export or convert. If the repository also defines how to pool the
+        token vectors (<code>modules.json</code>, <code>1_Pooling/config.json</code>), the maximum length or prompts, this page uses
+        them. Models are downloaded from huggingface.co by Hub id; only the model's name is sent there, never your text.
       </p>
     </details>
   );

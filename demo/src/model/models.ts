@@ -44,5 +44,5 @@ export const kSuggestions: readonly Suggestion[] = catalog.models
     languages: languagesOf(languages),
     licence,
     good,
-    time: ms === undefined ? undefined : `${ms} ms ${ms_of ?? 'a text'}`,
+    time: ms === undefined ? undefined : `${ms} ms ${ms_of === 'a token' ? 'per token' : 'per text'}`,
   }));

@@ -14,9 +14,9 @@ export type Kind = (typeof kKinds)[number][0];
 export const kWhat: Record<Kind, string> = {
   none: 'Attention alone sees a set of words.',
   sinusoidal: 'Sines and cosines of its position are added to each word.',
-  learned: 'A vector of its position is added to each word, from a table that training fills. Here the table is random.',
+  learned: 'A vector for its position is added to each word, from a learned table. Here the table is random.',
   rotary: 'Queries and keys are rotated by their positions, so that only distances count (a relative encoding).',
-  alibi: 'The farther two words are apart, the lower their score (a relative encoding).',
+  alibi: 'The farther apart two words are, the lower their score (a relative encoding).',
 };
 
 const kDim = 32;

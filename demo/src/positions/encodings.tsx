@@ -67,7 +67,7 @@ const kEncodings = [
   {
     id: 'rotary',
     name: 'Rotary',
-    what: 'Queries and keys are rotated by an angle that grows with the position, each pair of components at its own speed. What positions change in the dot product depends on the distance alone.',
+    what: 'Queries and keys are rotated by an angle that grows with the position, each pair of components at its own speed. The effect on the dot product depends only on the distance.',
     knobs: ['length', 'dim', 'base'],
     call: ({ length, dim, base }) =>
       `positional.rotary(new Tensor('float32', new Float32Array(${length * dim}).fill(${1 / Math.sqrt(dim)}), [${length}, ${dim}]), { base: ${10 ** base} })`,
@@ -90,7 +90,7 @@ const kEncodings = [
   {
     id: 'alibi',
     name: 'ALiBi',
-    what: 'Nothing is added to the tokens. Each score is lowered a little for each step of distance, and every head has its own slope.',
+    what: 'Nothing is added to the tokens. Each score is lowered in proportion to the distance, and every head has its own slope.',
     knobs: ['length', 'head'],
     call: ({ length }) => `positional.alibi_bias(${kHeads}, { queries: ${length} })`,
     draw({ length, head }) {
@@ -102,7 +102,7 @@ const kEncodings = [
   {
     id: 't5',
     name: 'T5 buckets',
-    what: 'Distances fall into buckets, narrow ones near and wide ones far. Each bucket has a learned number, which is added to the score.',
+    what: 'Distances fall into buckets: narrow ones for short distances, wide ones for long distances. Each bucket has a learned number that is added to the score.',
     knobs: ['length'],
     call: ({ length }) => `positional.t5_buckets({ queries: ${length} })`,
     draw({ length }) {

@@ -88,7 +88,7 @@ function Verdict({ change }: { change: number }) {
         </>
       ) : (
         <>
-          <strong>It notices.</strong> The words' vectors differ from those before by up to {change.toFixed(3)}.
+          <strong>It notices.</strong> The words' vectors change by up to {change.toFixed(3)}.
         </>
       )}
     </p>

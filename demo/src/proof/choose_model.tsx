@@ -27,7 +27,7 @@ export function ChooseModel({ chosen, onChoose, disabled }: Props) {
   const ways: (readonly [Way, string])[] = [
     ...(served ? [['served', served.name] as const] : []),
     ['bundled', 'Bundled model'],
-    ['hub', 'From the hub'],
+    ['hub', 'From the Hub'],
     ...(kCanPickFolders ? [['folder', 'A folder'] as const] : []),
   ];
   const choose = (next: Way) => {
@@ -75,7 +75,7 @@ export function ChooseModel({ chosen, onChoose, disabled }: Props) {
             hidden
             multiple
             {...{ webkitdirectory: true }}
-            aria-label="Folder of a model"
+            aria-label="Model folder"
             onChange={({ currentTarget: { files } }) => files?.length && pick(files)}
           />
         </p>

@@ -30,7 +30,7 @@ export async function startContender(contender: Contender, text: string, signal:
       signal.addEventListener('abort', onAbort, { once: true });
       worker.onmessage = ({ data }: MessageEvent<{ result: T; error?: string }>) =>
         finish(() => (data.error === undefined ? resolve(data.result) : reject(new Error(data.error))));
-      worker.onerror = (event) => finish(() => reject(new Error(event.message || "The worker's script did not load.")));
+      worker.onerror = (event) => finish(() => reject(new Error(event.message || 'The worker script did not load.')));
       worker.postMessage([name, argument]);
     });
   try {

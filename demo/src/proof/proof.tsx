@@ -34,7 +34,7 @@ export function ProofPage() {
       <main id="main" class="container proof">
         <article class="panel" aria-labelledby="run-title">
           <h2 id="run-title">Proof</h2>
-          <p>What wattn claims, measured now, in your browser, on your machine. Nothing is sent to a server.</p>
+          <p>Check wattn's claims in your own browser, on your own machine. Nothing is sent to a server.</p>
           <ChooseModel chosen={chosen} onChoose={setChosen} disabled={running} />
           <p class="proof-run">
             {running ? (
@@ -77,9 +77,9 @@ export function ProofPage() {
 
 function statusOf({ kind, progress }: Proof): string {
   if (kind === 'running') return `${progress?.what ?? 'Starting'}…`;
-  if (kind === 'stopped') return 'Stopped. What was measured until then is below.';
+  if (kind === 'stopped') return 'Stopped. The results so far are below.';
   if (kind === 'done') return 'Done.';
-  return 'Takes about half a minute on a laptop. Leave this page in front while it runs.';
+  return 'Takes about half a minute on a laptop. Keep this page in the foreground while it runs.';
 }
 
 /** What a reader must know of these measurements. */
@@ -88,11 +88,11 @@ function notesOf({ rows, notes, environment }: Proof): string[] {
   return [
     ...notes,
     ...(restless.length > 0
-      ? [`Rounds differ by more than ${100 * kHighSpread} % (${restless.map(({ name }) => name).join(', ')}): something else keeps the machine busy.`] // prettier-ignore
+      ? [`Rounds differ by more than ${100 * kHighSpread} % (${restless.map(({ name }) => name).join(', ')}): something else is keeping the machine busy.`] // prettier-ignore
       : []),
     ...(environment.isolated
       ? []
-      : ['One thread: the server of this page does not send the headers that allow threads to share memory.']),
+      : ['One thread: the server does not send the headers that shared memory needs.']),
   ];
 }
 
@@ -101,7 +101,7 @@ function Notes({ proof }: { proof: Proof }) {
   if (notes.length === 0) return null;
   return (
     <article class="panel proof-notes" aria-labelledby="notes-title">
-      <h2 id="notes-title">What disturbs these numbers</h2>
+      <h2 id="notes-title">What affects these numbers</h2>
       <ul>
         {notes.map((note) => (
           <li key={note}>{note}</li>
@@ -118,24 +118,20 @@ function How() {
       <ul class="proof-how">
         <li>
           <b>Bits.</b> A generator with a fixed seed writes 1,000 sentences, in several languages. The hash is SHA-256 over the
-          bytes of their vectors. One different bit in one of them gives another hash. The published hashes are in the source; tests
-          compare them in Node, Chromium and Firefox.
+          bytes of their vectors. A single different bit changes the hash. The published hashes are in the source code; tests check them in Node, Chromium and Firefox.
         </li>
         <li>
           <b>Speed.</b> Each contender runs in a worker of its own. All take turns: five rounds of the same {kSentences} sentences,
           after a warm-up. The numbers are medians; the spread is the slowest round less the fastest, relative to the median.
         </li>
         <li>
-          <b>First vector.</b> From starting a fresh worker until it answers with one vector: code, WebAssembly, weights and one
-          sentence. The median of three workers. After the first of them, files come from the browser's cache.
+          <b>First vector.</b> The time from starting a fresh worker to its first vector: code, WebAssembly, weights and one sentence. The number is the median of three workers; after the first, files come from the browser's cache.
         </li>
         <li>
-          <b>Memory.</b> The size of all WebAssembly memories of the worker after the last round. They only grow, so this is the
-          most that was needed.
+          <b>Memory.</b> The size of all WebAssembly memories of the worker after the last round. They only grow, so this is the peak.
         </li>
         <li>
-          <b>transformers.js.</b> It runs the same checkpoint as ONNX on WebAssembly, with as many threads. It pads the texts of a
-          call to the longest, so it is asked in the faster of two ways: one by one, or in sorted batches of 16.
+          <b>transformers.js.</b> It runs the same checkpoint as ONNX on WebAssembly, with the same number of threads. It pads all texts of a call to the longest, so this page uses the faster of two ways: one by one, or in sorted batches of 16.
         </li>
       </ul>
     </article>

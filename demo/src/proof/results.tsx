@@ -14,7 +14,7 @@ export function BitsCard({ proof: { rows } }: { proof: Proof }) {
   return (
     <article class="panel" aria-labelledby="bits-title">
       <h2 id="bits-title">The same bits</h2>
-      <p class="hint">1,000 sentences give the same vectors in every browser and on every processor, to the last bit.</p>
+      <p class="hint">1,000 sentences give bit-identical vectors in every browser and on every processor.</p>
       <dl class="proof-bits">
         {bits.map(({ name, dtype, hash, published, error }) => (
           <div key={name} data-dtype={dtype}>
@@ -32,7 +32,7 @@ export function BitsCard({ proof: { rows } }: { proof: Proof }) {
 }
 
 function Verdict({ hash, published }: { hash: string; published: string | undefined }) {
-  if (!published) return <small>Compare it with another browser: hashes are published for the bundled model only.</small>;
+  if (!published) return <small>Compare this hash with another browser's: hashes are published only for the bundled model.</small>;
   return hash === published ? (
     <strong class="proof-same">✓ as published</strong>
   ) : (
@@ -48,7 +48,7 @@ export function SpeedCard({ proof: { rows, chosen }, rival }: { proof: Proof; ri
   return (
     <article class="panel" aria-labelledby="speed-title">
       <h2 id="speed-title">Speed</h2>
-      {measured.length === 0 && <p class="hint">Sentences a second, in turns; medians of five rounds.</p>}
+      {measured.length === 0 && <p class="hint">Sentences per second, measured in turns; medians of five rounds.</p>}
       <ul class="proof-speed">
         {measured.map((row) => (
           <li key={row.name} data-row={row.name}>
@@ -77,7 +77,7 @@ const detailsOf = ({ textsPerSecond = 1, aloneMs = 0, spread = 0, agreement = 1,
     `${(1000 / textsPerSecond).toFixed(2)}\u00a0ms per text`,
     `${formatMs(aloneMs)} for one text alone`,
     `spread ${formatSpread(spread)}`,
-    `least cosine to f32 ${formatAgreement(agreement)}`,
+    `lowest cosine to f32 ${formatAgreement(agreement)}`,
     ...(way ? [way] : []),
   ].join(' · ');
 
@@ -95,7 +95,7 @@ export function StartCard({ proof: { rows } }: { proof: Proof }) {
     <article class="panel" aria-labelledby="start-title">
       <h2 id="start-title">Start, memory, download</h2>
       {started.length === 0 && (
-        <p class="hint">From a fresh worker to the first vector; how much memory and which files that takes.</p>
+        <p class="hint">The time from a fresh worker to the first vector, and the memory and files it takes.</p>
       )}
       {started.length > 0 && (
         <div class="matrix-scroll" tabIndex={0} role="region" aria-label="Table of start, memory and download">
@@ -123,7 +123,7 @@ export function StartCard({ proof: { rows } }: { proof: Proof }) {
           </table>
         </div>
       )}
-      {started.length > 0 && <p class="hint">Code is counted as this server sends it: compressed or not.</p>}
+      {started.length > 0 && <p class="hint">Code is counted as this server sends it, compressed or not.</p>}
     </article>
   );
 }
@@ -135,7 +135,7 @@ export function CopyCard({ proof, notes }: { proof: Proof; notes: readonly strin
   return (
     <article class="panel proof-copy" aria-labelledby="copy-title">
       <div class="panel-head">
-        <h2 id="copy-title">To take along</h2>
+        <h2 id="copy-title">Copy the results</h2>
         <Choice
           label="Format"
           value={format}

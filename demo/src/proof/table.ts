@@ -31,7 +31,7 @@ const kColumns: Column[] = [
   ['WebAssembly memory', ({ sizes }) => optional(sizes, ({ memory }) => formatBytes(memory))],
   ['code', ({ sizes }) => optional(sizes, ({ code }) => formatBytes(code))],
   ['model files', ({ sizes }) => optional(sizes, ({ files }) => formatBytes(files))],
-  ['least cosine to f32', ({ agreement }) => optional(agreement, formatAgreement)],
+  ['lowest cosine to f32', ({ agreement }) => optional(agreement, formatAgreement)],
   ['SHA-256 of 1,000 vectors', bitsOf],
   ['note', ({ error, way }) => error ?? way ?? ''],
 ];
@@ -57,14 +57,14 @@ export function summaryOf(rows: readonly Row[]): string {
     published.length === 0
       ? ''
       : same.length === published.length
-        ? 'Every bit of 3,000 vectors is as published. '
+        ? 'Every bit of 3,000 vectors matches the published ones. '
         : `The bits differ from the published ones: ${published.filter((row) => !same.includes(row)).map(({ name }) => name).join(', ')}. `; // prettier-ignore
   const best = fastest(rows.filter(({ library }) => library === 'wattn'));
   const rival = fastest(rows.filter(({ library }) => library !== 'wattn'));
   if (!best) return bits.trim();
   const times = rival && (best.textsPerSecond as number) / (rival.textsPerSecond as number);
   const against = rival && times ? `, ${times.toFixed(1)} times as many as ${rival.name}` : '';
-  return `${bits}${best.name} embeds ${formatSpeed(best.textsPerSecond as number)} sentences a second here${against}.`;
+  return `${bits}${best.name} embeds ${formatSpeed(best.textsPerSecond as number)} sentences per second here${against}.`;
 }
 
 const fastest = (rows: readonly Row[]): Row | undefined =>

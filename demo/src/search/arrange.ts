@@ -11,7 +11,7 @@ function layOut(chunks: Chunks, signal: AbortSignal): Promise<Layout> {
   const worker = new Worker(new URL('./map_worker.ts', import.meta.url), { type: 'module' });
   return new Promise<Layout>((resolve, reject) => {
     worker.addEventListener('message', ({ data }: MessageEvent<Layout>) => resolve(data));
-    worker.addEventListener('error', ({ message }) => reject(new Error(message || 'the worker of the map could not start')));
+    worker.addEventListener('error', ({ message }) => reject(new Error(message || 'the map worker could not start')));
     signal.addEventListener('abort', () => reject(signal.reason as Error));
     if (signal.aborted) reject(signal.reason as Error);
     else worker.postMessage(chunks, [chunks.vectors.buffer]);

@@ -102,8 +102,8 @@ function useFound(index: IndexControl, facts: IndexFacts, query: string): Answer
 
 /** Hits that are not close may be right all the same: they say it in other words. */
 function closenessOf(hits: readonly Hit[]): string {
-  if (hits.length === 0) return 'Nothing close. ';
-  return hits.some(({ close }) => close) ? '' : 'None of these is sure. ';
+  if (hits.length === 0) return 'No close match. ';
+  return hits.some(({ close }) => close) ? '' : 'None of these is a certain match. ';
 }
 
 function Results({ index, facts, source, options, selected, onSelect, hovered, onHover, prompt }: ResultsProps) {
@@ -114,7 +114,7 @@ function Results({ index, facts, source, options, selected, onSelect, hovered, o
     <>
       <article class="panel find" aria-labelledby="find-title">
         <h2 id="find-title">Find</h2>
-        <label for="find">A question or any other text; the words need not match</label>
+        <label for="find">Ask a question. You do not need the exact words.</label>
         <input id="find" type="search" value={query} autocomplete="off" onInput={(event) => setQuery(event.currentTarget.value)} />
         {found.error && <Problem error={found.error} />}
         <Hits
@@ -129,7 +129,7 @@ function Results({ index, facts, source, options, selected, onSelect, hovered, o
           {found.ms !== undefined && query.trim() !== '' && closenessOf(found.hits)}
           {query.trim() === '' && 'Type something to search for.'}
           {found.ms !== undefined &&
-            `Searched ${plural(facts.pieces.length, 'chunk')} in ${formatTime(found.ms)}, including the query's vector.`}
+            `Searched ${plural(facts.pieces.length, 'chunk')} in ${formatTime(found.ms)}, including embedding the query.`}
         </p>
         {prompt && <p class="hint">The query uses the model's own query prompt: “{prompt}”.</p>}
         <CodeOf code={searchCode(source, facts, query, options)} />
@@ -137,8 +137,8 @@ function Results({ index, facts, source, options, selected, onSelect, hovered, o
       <article class="panel map-panel" aria-labelledby="map-title">
         <h2 id="map-title">Map</h2>
         <p class="hint">
-          {plural(facts.pieces.length, 'chunk')} on the plane of greatest variance of their vectors, which shows{' '}
-          {Math.round(100 * (first + second))} % of the variance. Point at one, or use the arrow keys.
+          A 2-D map (PCA) of your {plural(facts.pieces.length, 'chunk')}. It preserves {Math.round(100 * (first + second))} % of the
+          variance, so distances are only a rough guide. Point at a chunk, or use the arrow keys.
         </p>
         <PieceMap
           facts={facts}

@@ -12,8 +12,8 @@ export function captionOf(scene: number, text: string, told: Told | undefined, m
   if (scene === 0)
     return (
       <>
-        For a computer, your sentence is {plural([...text].length, 'letter')}, each a number. None of these numbers means anything
-        yet. Change any word above: everything below follows.
+        To a computer, your sentence is {plural([...text].length, 'letter')}, each stored as a number. None of these numbers means
+        anything yet. Change any word above, and everything below is updated.
       </>
     );
   if (!told) return 'Loading the model…';
@@ -24,30 +24,30 @@ export function captionOf(scene: number, text: string, told: Told | undefined, m
     case 1:
       return (
         <>
-          The tokenizer cuts the text into {plural(inside.tokens.length, 'token')}, pieces that it knows, and gives each its number
-          in the vocabulary. Common words are one token; rare ones are several.
+          The tokenizer splits the text into {plural(inside.tokens.length, 'token')}: pieces from its vocabulary, each with a
+          number. A common word is one token; a rare word is several.
         </>
       );
     case 2:
       return (
         <>
           Each token becomes a vector of {formatCount(inside.hiddenSize)} learned numbers: violet is above zero, orange below. So
-          far a vector knows its own word and place, and nothing of the words around it.
+          far, a vector knows its own word and position, and nothing about the words around it.
         </>
       );
     case 3:
       return (
         <>
-          Now the tokens look at each other. In {place}, “{asker}” asks a question: its query q. Every token holds out a key k.
-          Where q and k point the same way, the score q · k / √{inside.headDim} is large.
+          Now the tokens look at each other. In {place}, “{asker}” asks a question: its query q. Every token offers a key k. Where q
+          and k point the same way, the score q · k / √{inside.headDim} is large.
         </>
       );
     case 4:
       return (
         <>
-          Softmax turns scores into shares of 100 %. “{asker}” gives <strong>{written(100 * link.weight, 0)} %</strong> of its
-          attention to <strong>“{target}”</strong> in {place}; the other tokens give it {written(100 * link.average, 0)} % on
-          average.
+          Softmax turns the scores into percentages that add up to 100. “{asker}” gives{' '}
+          <strong>{written(100 * link.weight, 0)} %</strong> of its attention to <strong>“{target}”</strong> in {place}; the other
+          tokens give it {written(100 * link.average, 0)} % on average.
           {!isAbove(link) && ` So this head does not say much about “${asker}” here.`}
           {steps.gap > kClose && ' (This model adds another term to its scores, such as one for positions.)'}
         </>
@@ -55,9 +55,9 @@ export function captionOf(scene: number, text: string, told: Told | undefined, m
     case 5:
       return (
         <>
-          Every token also has a value v, what it has to say. All values, mixed in those shares, are what this head writes into “
-          {asker}”.{' '}
-          {(inside.attentions[0]?.length ?? 0) > 1 && `The other heads of the layer do the same with questions of their own.`}
+          Every token also has a value v: what it has to say. This head adds up all values, weighted by these percentages, and
+          writes the sum into “{asker}”.{' '}
+          {(inside.attentions[0]?.length ?? 0) > 1 && `The other heads of the layer do the same with their own questions.`}
         </>
       );
     case 6: {
@@ -69,11 +69,11 @@ export function captionOf(scene: number, text: string, told: Told | undefined, m
         rest.length;
       return (
         <>
-          That happens {last === 1 ? 'once' : `${last} times`}, and each layer mixes the words anew. The numbers say how near “
+          This happens {last === 1 ? 'once' : `${last} times`}, and each layer mixes the words again. The numbers show how similar “
           {asker}” is to each token: to “{target}”, {formatScore(near(0))} at the start and {formatScore(near(last))} after the last
           layer.
           {rest.length > 0 &&
-            ` All words grow alike as they are mixed: to the others it is ${formatScore(others(0))} and ${formatScore(others(last))} on average.`}
+            ` Mixing makes all words more alike: to the other words, the similarity is ${formatScore(others(0))} at the start and ${formatScore(others(last))} at the end, on average.`}
         </>
       );
     }
@@ -81,9 +81,9 @@ export function captionOf(scene: number, text: string, told: Told | undefined, m
       const best = meaning?.others.reduce((a, b) => (b.score > a.score ? b : a));
       return (
         <>
-          At last, the vectors of all tokens become one, {formatCount(meaning?.vector.length ?? inside.hiddenSize)} numbers that
-          stand for the meaning.{best && ` Of these three sentences, “${best.text}” is nearest.`} Search and classification build on
-          that.
+          Finally, the vectors of all tokens are combined into one: {formatCount(meaning?.vector.length ?? inside.hiddenSize)}{' '}
+          numbers that represent the meaning.{best && ` Of these three sentences, “${best.text}” is nearest.`} Search and
+          classification are built on this vector.
         </>
       );
     }

@@ -93,7 +93,7 @@ export function Contrast({ told, onPick }: ContrastProps) {
         })}
         <tr class="is-rest">
           <td>{percent(rest(inside.attentions))}</td>
-          <th scope="row">start, end, marks</th>
+          <th scope="row">start, end, punctuation</th>
           {pair && <td>{percent(rest(pair.attentions))}</td>}
         </tr>
       </tbody>
@@ -120,8 +120,8 @@ export function Verdict({ told }: { told: Told }): ComponentChildren {
     if (!isTold)
       return (
         <>
-          <strong>This model does not tell the two apart here.</strong> No head looks elsewhere for “{asker}” and changes the answer
-          when it is taken over from the other sentence.
+          <strong>This model does not tell the two apart here.</strong> No head both looks elsewhere for “{asker}” and changes the
+          answer when it is copied from the other sentence.
         </>
       );
     const changed = inside.tokens.findIndex((token, i) => token !== pair.tokens[i]);
@@ -141,24 +141,24 @@ export function Verdict({ told }: { told: Told }): ComponentChildren {
             ; with “{otherWord}”, <strong>more at “{wordOf(inside, back)}”</strong>
           </>
         )}
-        . “{target}” gets {signed(high)} points over what other words give it, and {signed(low)} with “{otherWord}”. Taking over
-        this one head moves “{asker}” {percent(difference.share)} of the way.
+        . “{target}” gets {signed(high)} points compared with what other words give it, and {signed(low)} with “{otherWord}”.
+        Copying only this head from one sentence to the other moves “{asker}” {percent(difference.share)} of the way.
       </>
     );
   }
-  if (isLinked === undefined) return 'Turning each head off once, to see which are needed…';
+  if (isLinked === undefined) return 'Turning off one head at a time to see which ones matter…';
   return isLinked ? (
     <>
       <strong>
         “{asker}” looks at “{target}”
       </strong>
-      : {percent(link.weight)} of its attention in this head, where other tokens give it {percent(link.average)}. Without the head,
-      the vector of “{asker}” changes more than without the average head.
+      : {percent(link.weight)} of its attention in this head, where other tokens give it {percent(link.average)}. Removing this head
+      changes the vector of “{asker}” more than removing the average head.
     </>
   ) : (
     <>
-      <strong>No head links “{asker}” to another word here</strong> more than it links the other tokens, or none that it needs. The
-      picture shows the head that comes nearest.
+      <strong>No head links “{asker}” to another word here</strong> more than it links the other tokens, or “{asker}” does not
+      depend on that head. The picture shows the head that comes closest.
     </>
   );
 }
@@ -187,7 +187,7 @@ export function Evidence({ told }: { told: Told }) {
   const { inside, link, pair, difference, effects } = told;
   const heads = inside.attentions.flat().length;
   const lines: [string, string][] = [
-    ['Head', `layer ${link.layer + 1}, head ${link.head + 1}, chosen of all ${heads}`],
+    ['Head', `layer ${link.layer + 1}, head ${link.head + 1}, chosen from all ${heads}`],
     ...(pair && difference
       ? pairLines(wordOf(inside, link.to), pair, difference)
       : [
@@ -215,9 +215,10 @@ export function Evidence({ told }: { told: Told }) {
         ))}
       </dl>
       <p class="hint">
-        The picture claims a link only if the word gets {Math.round(100 * kContrast)} points more than other tokens give it, if that
-        differs as much between the sentences, and if patching the head from one sentence into the other moves the word that looks.
-        For one sentence alone: if it stands {kDeviations} standard deviations above, and if the word needs the head.
+        The picture claims a link only if the word gets {Math.round(100 * kContrast)} points more than other tokens give it, this
+        differs by as much between the sentences, and patching the head from one sentence into the other moves the word that looks.
+        For a single sentence, the link must also be {kDeviations} standard deviations above the average, and the word must need the
+        head.
       </p>
     </details>
   );

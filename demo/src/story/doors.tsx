@@ -6,8 +6,8 @@ const kDoors = [
     'The whole model',
     'All of it in one picture, with your sentence inside. Zoom in until every number shows its formula.',
   ],
-  ['search', 'Search', 'Find what a text means in documents of your own, even where no word is the same.'],
-  ['teach', 'Classify', 'Teach it your labels with a handful of examples, and fine-tune it in seconds.'],
+  ['search', 'Search', 'Search your own documents by meaning, even when no word is the same.'],
+  ['teach', 'Classify', 'Teach the model your labels with a handful of examples, and fine-tune it in seconds.'],
   ['exercises', 'Learn', 'Exercises with the model’s own numbers, and experiments that train as you watch.'],
   ['attention', 'Look inside', 'Every head of every layer, as lines, numbers and steps. Turn one off.'],
 ] as const;

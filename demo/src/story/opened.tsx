@@ -66,8 +66,8 @@ function explain({ opened, told, meaning, text }: Omit<OpenedProps, 'onClose'>):
       `Cosine ${formatScore(other.score)}`,
       <>
         <p>
-          The cosine of the angle between the vectors of “{text}” and “{other.text}”: a · b / (|a| |b|). It is 1 for the same
-          direction and 0 where they have nothing in common.
+          The cosine of the angle between the vectors of “{text}” and “{other.text}”: a · b / (|a| |b|). It is 1 if they point the
+          same way and 0 if they have nothing in common.
         </p>
         <p class="story-formula">a · b = {products(vector, other.vector)}</p>
       </>,
@@ -82,7 +82,7 @@ function explain({ opened, told, meaning, text }: Omit<OpenedProps, 'onClose'>):
     case 'id':
       return [
         `“${name}” is number ${inside.ids[token]}`,
-        <p key="id">The tokenizer's vocabulary is a list of text pieces. This one stands in row {inside.ids[token]}, and the model has a learned vector for that row.</p>, // prettier-ignore
+        <p key="id">The tokenizer's vocabulary is a list of text pieces. This one is in row {inside.ids[token]}, and the model has a learned vector for that row.</p>, // prettier-ignore
       ];
     case 'vector':
       return [`The vector of “${name}”: ${inside.hiddenSize} numbers`, <Numbers key="all" of={states[0]?.[token] ?? []} />];
@@ -96,7 +96,7 @@ function explain({ opened, told, meaning, text }: Omit<OpenedProps, 'onClose'>):
       return [`What the head writes for “${asker}”: ${inside.headDim} numbers`, <Numbers key="all" of={steps.output} />];
     case 'score':
       return [
-        `Score ${written(score / root)}: how well the key of “${name}” fits the query of “${asker}”`,
+        `Score ${written(score / root)}: how well the key of “${name}” matches the query of “${asker}”`,
         <>
           <p class="story-formula">
             q · k = {products(steps.query, steps.keys[token] ?? [])} = {written(score)}
@@ -119,8 +119,8 @@ function explain({ opened, told, meaning, text }: Omit<OpenedProps, 'onClose'>):
             {written(steps.exps[token] as number, 4)} / {written(sum, 4)} = {written(steps.weights[token] as number, 4)}
           </p>
           <p class="hint">
-            The largest score is subtracted first, so that no exp is too large for a float. The divisor is the sum over all tokens,
-            so all shares add up to 100 %.
+            The largest score is subtracted first so that exp cannot overflow. The divisor is the sum over all tokens, so the
+            percentages add up to 100.
           </p>
         </>,
       ];

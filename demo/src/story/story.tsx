@@ -73,7 +73,7 @@ export function StoryPanel({ model, options, load, shown }: StoryProps) {
       <article class="panel story" aria-labelledby="story-title">
         <h2 id="story-title">{scene < 0 ? 'Where does attention look?' : 'Watch a transformer read your sentence'}</h2>
         {scene >= 0 && (
-          <p class="hint">A real model, running in this page. Every number is its own; click one to see where it comes from.</p>
+          <p class="hint">A real model, running in this page. Every number is real: click one to see how it was computed.</p>
         )}
         <label class="visually-hidden" for="story-text">
           Your sentence
@@ -134,7 +134,7 @@ export function StoryPanel({ model, options, load, shown }: StoryProps) {
               id="story-other"
               value={other}
               autocomplete="off"
-              placeholder="The same sentence with another word"
+              placeholder="The same sentence with one word changed"
               onInput={(event) => setOther(event.currentTarget.value)}
             />
             {kPairs.map(([name, first, second]) => (

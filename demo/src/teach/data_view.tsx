@@ -43,21 +43,21 @@ export function DataView({ embed, options, taught }: DataViewProps) {
   const wrong = judged?.filter(({ label, said }) => label !== said).length ?? 0;
   return (
     <article class="panel data-view" aria-labelledby="data-title">
-      <h2 id="data-title">Where it errs</h2>
+      <h2 id="data-title">Where it goes wrong</h2>
       {error && <Problem error={error} />}
-      {!judged && !error && <p class="hint">It needs a classifier that was taught with examples here.</p>}
+      {!judged && !error && <p class="hint">Train a classifier with examples here first.</p>}
       {judged && (
         <>
           <p class="hint">
-            Each example is judged by a classifier that has not seen it; the folds are other ones than above.{' '}
+            Each example is judged by a classifier that has not seen it; the folds differ from those above.{' '}
             {wrong === 0 ? 'None is wrong.' : `${plural(wrong, 'example is', 'examples are')} wrong: choose one.`}
           </p>
           <div class="data-columns">
             <div>
-              <h3>Right, by slice</h3>
+              <h3>Right answers by slice</h3>
               <Slices judged={judged} word={word} />
               <label class="data-word">
-                Slice by a word of your own
+                Slice by your own word
                 <input value={word} autocomplete="off" onInput={(event) => setWord(event.currentTarget.value)} />
               </label>
             </div>
@@ -67,7 +67,7 @@ export function DataView({ embed, options, taught }: DataViewProps) {
                 <details key={`${label} ${said}`} open={rank === 0}>
                   <summary>
                     <span>
-                      <b>{label}</b> taken for <b>{said}</b>: {at.length}
+                      <b>{label}</b> mistaken for <b>{said}</b>: {at.length}
                     </span>
                   </summary>
                   <ul class="data-wrong">
@@ -131,7 +131,7 @@ function Closer({ embed, options, classifier, judged, at }: CloserProps) {
     <>
       <h3>“{text}”</h3>
       <p class="hint">
-        It is {label}; without it, the classifier says {said}.
+        Its label is {label}; a classifier that has not seen it says {said}.
       </p>
       <h4>Nearest examples</h4>
       <ul class="data-near">
@@ -177,8 +177,8 @@ function Edits({ embed, options, classifier, judged, text }: Omit<CloserProps, '
       {found && (
         <div role="status" data-edits={found.edits.length}>
           <p class="hint">
-            The classifier that has seen all examples says {found.now.label} ({found.now.score.toFixed(2)}).
-            {found.edits.length === 0 && ' No change of one word that was tried makes it say something else.'}
+            The classifier trained on all examples says {found.now.label} ({found.now.score.toFixed(2)}).
+            {found.edits.length === 0 && ' None of the one-word edits tried changes its answer.'}
           </p>
           <ul class="data-near">
             {found.edits.map((edit) => (

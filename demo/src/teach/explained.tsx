@@ -43,8 +43,8 @@ export function Explained({ text, explanation, sure }: ExplainedProps) {
       </p>
       <p class="hint">
         {named.length > 0
-          ? `Words that support ${label}: ${named.join(', ')} (what the score loses without the word, also where other examples are drawn).`
-          : `No single word surely supports ${label}: which one does depends on the examples.`}
+          ? `Words that support ${label}: ${named.join(', ')} (how much the score drops without the word). They do so with most choices of examples, too.`
+          : `No single word clearly supports ${label}: which words do depends on the choice of examples.`}
       </p>
     </div>
   );

@@ -29,10 +29,10 @@ export function FineTuneCard({ model, options, classes, text }: FineTuneProps) {
     <article class="panel" aria-labelledby="tune-title">
       <h2 id="tune-title">Fine-tune the model</h2>
       <p class="hint">
-        Above, the model stays as it is, and a classifier learns on its vectors. Fine-tuning changes the model itself with low-rank
-        additions (LoRA): texts of one label move together. It learns from {plural(rows.length, 'example')} and is judged on the{' '}
-        {formatCount(held.length)} held back.
-        {areExamples(classes) && ' These examples are chosen so that nouns mislead: each thing occurs under every label.'}
+        Above, the model stays frozen and a classifier is trained on its vectors. Fine-tuning changes the model itself with low-rank
+        adapters (LoRA), so that texts with the same label move together. It trains on {plural(rows.length, 'example')} and is
+        evaluated on the {formatCount(held.length)} held out.
+        {areExamples(classes) && ' These examples are chosen so that nouns mislead: every thing occurs under every label.'}
       </p>
       <div class="tune">
         <div>
@@ -49,7 +49,7 @@ export function FineTuneCard({ model, options, classes, text }: FineTuneProps) {
             <p class="timing" role="status">
               {running &&
                 (losses.length === 0
-                  ? 'Loading what trains…'
+                  ? 'Loading the trainer…'
                   : `${losses.length} of ${steps} steps, ${Math.ceil(secondsLeft ?? 0)} s left`)}
               {done && `${plural(done.steps, 'step')} in ${formatTime(done.ms)}, in this page.`}
             </p>
@@ -57,7 +57,7 @@ export function FineTuneCard({ model, options, classes, text }: FineTuneProps) {
           {error && <Problem error={error} />}
           {frozenShare !== undefined && shares.length > 0 && (
             <Curve
-              label="Right, of those held back"
+              label="Right answers on held-out examples"
               series={[
                 { name: 'fine-tuned', points: shares },
                 {
@@ -101,7 +101,7 @@ function Result({ done: { compared, answer, files } }: { done: NonNullable<Tunin
     <div>
       {compared && (
         <table class="versus">
-          <caption class="visually-hidden">Right answers for examples that were held back</caption>
+          <caption class="visually-hidden">Right answers on held-out examples</caption>
           <tbody>
             <tr>
               <th scope="row">Classifier on frozen vectors</th>
@@ -116,10 +116,12 @@ function Result({ done: { compared, answer, files } }: { done: NonNullable<Tunin
           </tbody>
         </table>
       )}
-      {compared && <p class="hint">In brackets, the exact 95 % interval (Clopper and Pearson): so few examples leave much open.</p>}
+      {compared && (
+        <p class="hint">In brackets: the exact 95 % interval (Clopper and Pearson). It is wide because there are few examples.</p>
+      )}
       {compared && compared.changed.length > 0 && (
         <>
-          <h3>Examples that changed sides</h3>
+          <h3>Examples whose answer changed</h3>
           <ul class="changed">
             {compared.changed.map(({ text, label, before, after }) => (
               <li key={text} class={after === label ? 'is-right' : 'is-wrong'}>
@@ -132,7 +134,7 @@ function Result({ done: { compared, answer, files } }: { done: NonNullable<Tunin
           </ul>
         </>
       )}
-      <h3>The text above, by the fine-tuned model</h3>
+      <h3>The text above, classified by the fine-tuned model</h3>
       <Labels scores={answer} />
       <Downloads files={files} />
     </div>
@@ -153,7 +155,7 @@ function Downloads({ files }: { files: Record<string, Uint8Array> }) {
   return (
     <p class="teach-files">
       <span>
-        Take it along:{' '}
+        Download it:{' '}
         {links.map(([name, link]) => (
           <a key={name} href={link} download={name}>
             {name}

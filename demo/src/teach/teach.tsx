@@ -43,7 +43,9 @@ export function TeachPanel({ model, options }: PanelProps) {
     <div class="teach-bench">
       <article class="panel teach" aria-labelledby="teach-title">
         <h2 id="teach-title">Teach your own labels</h2>
-        <p class="hint">A few examples of each class, one per line. The classifier learns in this page, again after each change.</p>
+        <p class="hint">
+          Give a few examples of each class, one per line. The classifier trains in this page, and again after every change.
+        </p>
         <div class="teach-columns">
           <Classes classes={classes} onChange={setClasses} />
           <div>
@@ -83,7 +85,7 @@ function Validation({ taught }: { taught: ClassifierState }) {
         <>
           <p>
             <strong>{ofAll(Math.round(report.accuracy * report.examples), report.examples)}</strong> right, each while it was held
-            back
+            out
           </p>
           <p class="hint">
             Cross-validated in {report.folds} folds, with the exact 95 % interval (Clopper and Pearson); macro F1{' '}
@@ -104,7 +106,7 @@ function Confusion({ classifier: { labels, report } }: { classifier: TextClassif
   return (
     <div class="matrix-scroll">
       <table class="confusion">
-        <caption>How often each class (row) was predicted as which (column)</caption>
+        <caption>Confusion matrix: true class (row) by predicted class (column)</caption>
         <thead>
           <tr>
             <td />
@@ -160,7 +162,7 @@ function Files({ classifier, onLoad }: { classifier: TextClassifier | undefined;
           type="file"
           class="visually-hidden"
           multiple
-          aria-label="Files of a classifier"
+          aria-label="Classifier files"
           onChange={(event) => {
             const { files } = event.currentTarget;
             if (files?.length) onLoad([...files]);

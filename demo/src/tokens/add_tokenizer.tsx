@@ -55,7 +55,7 @@ export function AddTokenizer({ onAdd, onTrain, busy }: AddProps) {
               type="file"
               class="visually-hidden"
               multiple
-              aria-label="Files of a tokenizer"
+              aria-label="Tokenizer files"
               onChange={(event) => {
                 if (event.currentTarget.files) take(event.currentTarget.files);
                 event.currentTarget.value = '';
@@ -79,7 +79,7 @@ function HubForm({ onAdd }: Pick<AddProps, 'onAdd'>) {
         if (id.trim() !== '') onAdd(id.trim(), id.trim());
       }}
     >
-      <label for="tokenizer-id">From the hub, by id</label>
+      <label for="tokenizer-id">From the Hub, by id</label>
       <input
         id="tokenizer-id"
         value={id}

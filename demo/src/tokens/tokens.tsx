@@ -30,7 +30,9 @@ export function TokensPanel({ model }: PanelProps) {
     <div class="tokens-bench">
       <article class="panel" aria-labelledby="tokens-title">
         <h2 id="tokens-title">Tokens</h2>
-        <label for="tokens-text">A text, split by each tokenizer below. Point at a token to see which characters it covers.</label>
+        <label for="tokens-text">
+          See how each tokenizer below splits your text. Point at a token to see which characters it covers.
+        </label>
         <textarea id="tokens-text" rows={3} value={text} onInput={(event) => setText(event.currentTarget.value)} />
         <Letters text={text} span={pointed?.span} />
         {list.map((named) => (
@@ -103,7 +105,7 @@ function Row({ named, text, pointed, onPoint, onRemove }: RowProps) {
               : `characters ${token.span[0]} to ${token.span[1]}: “${text.slice(...token.span)}”`}
           </>
         ) : (
-          tokens.length > kMostShown && `The first ${kMostShown} are shown.`
+          tokens.length > kMostShown && `Only the first ${kMostShown} are shown.`
         )}
       </p>
     </section>

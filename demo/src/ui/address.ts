@@ -13,7 +13,7 @@ const kMark = '~';
 const kKnown = 16; // texts whose packed form is remembered
 
 /** What a person is told beside a field for long texts. */
-export const kFits = 'About 25,000 characters fit into a link.';
+export const kFits = 'About 25,000 characters fit in a link.';
 
 /** Packed forms by text. undefined: longer than a link may be. */
 const packed = new Map<string, string | undefined>();

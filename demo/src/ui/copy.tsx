@@ -57,7 +57,7 @@ export function CodeOf({ code }: { code: string }) {
         <pre tabIndex={0}>
           <code>{code}</code>
         </pre>
-        <CopyButton label="Copy the program" text={() => code} />
+        <CopyButton label="Copy the code" text={() => code} />
       </div>
     </details>
   );

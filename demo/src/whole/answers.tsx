@@ -43,7 +43,7 @@ export function Answers({ facts: { kind, run }, load, followed, isHidden, onHide
             </li>
           ))}
         </ul>
-        <p class="hint">With “Change model”, any decoder, or any encoder with a masked-language head, does the same.</p>
+        <p class="hint">With “Change model”, you can load any decoder, or any encoder with a masked-language head.</p>
       </details>
     </div>
   );
@@ -62,13 +62,13 @@ export function Weights({ state, text, gap, onRead }: WeightsProps) {
   if (state === 'asked')
     return (
       <button type="button" class="secondary outline small whole-weights" onClick={onRead}>
-        Read the weights for all formulas
+        Load the weights to show all formulas
       </button>
     );
   const says = {
-    loading: 'Reading the weights, for the formulas of every number…',
-    ready: `Every number opens to its formula. Computed here by those formulas, each layer’s output differs from the model’s by at most ${written(100 * (gap ?? 0), 5)} % of its largest number.`,
-    none: 'This model has steps that this page does not write out, so only attention opens to formulas.',
+    loading: 'Loading the weights to show a formula for every number…',
+    ready: `Click any number to see its formula. Recomputed with these formulas, each layer’s output differs from the model’s by at most ${written(100 * (gap ?? 0), 5)} % of its largest number.`,
+    none: 'This model has steps that this page cannot write out, so only attention has formulas.',
   }[state];
   return (
     <p class="hint whole-weights" role="status" data-weights={state} data-text={text}>

@@ -100,8 +100,8 @@ const actOf = ({ constants }: Step) => constants.find((one) => Object.hasOwn(kAc
 
 /** What happens to queries and keys before they are compared, in words. */
 const kAfter: Record<string, string> = {
-  rotate: 'pairs of numbers are turned by an angle for the place of the token (rotary positions)',
-  head_norm: 'the numbers of the head are normed',
+  rotate: 'pairs of numbers are rotated by an angle that depends on the token’s position (rotary positions)',
+  head_norm: 'the numbers of the head are normalised',
 };
 const kParts: Record<string, string> = { query_norm: 'query', key_norm: 'key' };
 
@@ -183,10 +183,10 @@ class Values implements InnerLayer {
     const at = (row: Float32Array | undefined, k = column) => written(row?.[k] as number);
     switch (step.op) {
       case 'words':
-        return [`row ${this.ids[token]} of the table of words, number ${column + 1} = ${written(value)}`];
+        return [`row ${this.ids[token]} of the word embeddings, number ${column + 1} = ${written(value)}`];
       case 'add_rows': {
         const id = this.idOf(step, token);
-        const of = step.constants[0]?.includes('types') ? 'kind of text' : 'place';
+        const of = step.constants[0]?.includes('types') ? 'token type' : 'position';
         return [...before(first), `+ ${of} ${id}: ${written(matrix ? cellOf(matrix, id, column) : NaN)} = ${written(value)}`];
       }
       case 'scale':

@@ -27,7 +27,7 @@ export function pathOf(facts: Facts, followed: number): PathStep[] {
     ? [
         {
           title: 'Feed-forward',
-          text: `Now “${asker}” works alone. A matrix makes ${facts.inner.layers[layer]?.rows('intermediate')?.[0]?.length ?? 0} numbers of its vector, a curve turns most of them off, and a second matrix leads back.`,
+          text: `Now “${asker}” is processed alone. One matrix turns its vector into ${facts.inner.layers[layer]?.rows('intermediate')?.[0]?.length ?? 0} numbers, an activation function turns most of them off, and a second matrix maps them back.`,
           at: part('inner', layer, followed),
         },
       ]
@@ -35,22 +35,22 @@ export function pathOf(facts: Facts, followed: number): PathStep[] {
   return [
     {
       title: 'One sentence, one picture',
-      text: `From left to right: ${plural(sizes.tokens, 'token')}, ${plural(sizes.layers, 'layer')} of ${plural(sizes.heads, 'head')}, and what comes out. Every number is real. Zoom in, or press Play.`,
+      text: `From left to right: ${plural(sizes.tokens, 'token')}, ${plural(sizes.layers, 'layer')} of ${plural(sizes.heads, 'head')}, and the output. Every number is real. Zoom in, or press Play.`,
       at: kWhole,
     },
     {
       title: 'Tokens become vectors',
-      text: `Each token is ${whole.hidden} numbers: violet above zero, orange below. So far a vector knows its own word and place only.`,
+      text: `Each token is ${whole.hidden} numbers: violet above zero, orange below. So far, a vector knows only its own word and position.`,
       at: part('vector', followed),
     },
     {
       title: 'A layer',
-      text: `On the left, heads let tokens look at each other. On the right, each token works by itself. That is all a layer does.`,
+      text: `On the left, heads let tokens look at each other. On the right, each token is processed by itself. That is all a layer does.`,
       at: part('layer', layer),
     },
     {
       title: 'A head',
-      text: `In ${place}, lines go from each token, on the right, to those that it looks at, on the left. The orange lines are those of “${asker}”.`,
+      text: `In ${place}, lines go from each token, on the right, to the tokens it looks at, on the left. The orange lines belong to “${asker}”.`,
       at: part('head', layer, head),
     },
     {
@@ -59,25 +59,25 @@ export function pathOf(facts: Facts, followed: number): PathStep[] {
       at: part('query', layer, head, followed),
     },
     {
-      title: 'Shares of attention',
-      text: `Softmax turns the scores into shares. “${asker}” gives “${target}” ${percent(own)} here; other tokens give it ${percent(link.average)} on average.${isAbove(link) ? '' : ` So this head says little about “${asker}”.`}`,
+      title: 'Attention in percent',
+      text: `Softmax turns the scores into percentages. “${asker}” gives “${target}” ${percent(own)} here; other tokens give it ${percent(link.average)} on average.${isAbove(link) ? '' : ` So this head says little about “${asker}”.`}`,
       at: part('link', layer, head, followed, to),
     },
     {
-      title: 'The mix',
-      text: `Each token has a value. Mixed in those shares, the values are what the head writes for “${asker}”.`,
+      title: 'The weighted sum',
+      text: `Each token has a value. The sum of all values, weighted by attention, is what the head writes for “${asker}”.`,
       at: part('context', layer, head, followed),
     },
     ...inner,
     {
-      title: 'Added to what was there',
-      text: `The layer adds its results to “${asker}” and hands it on. ${sizes.layers > 1 ? `This happens ${sizes.layers} times.` : ''}`,
+      title: 'Added to the vector',
+      text: `The layer adds its results to the vector of “${asker}” and passes it on. ${sizes.layers > 1 ? `This happens ${sizes.layers} times.` : ''}`,
       at: part('out', layer, followed),
     },
     kind === 'encoder'
       ? {
           title: 'One vector for the text',
-          text: 'The vectors of all tokens become one. Texts that mean the same point the same way.',
+          text: 'The vectors of all tokens are combined into one. Texts with the same meaning have vectors that point the same way.',
           at: part('output'),
         }
       : {

@@ -150,7 +150,7 @@ export function Picture({ facts, at, followed, arrivals, onOpen, onHand }: Pictu
         ref={canvas}
         tabIndex={0}
         role="img"
-        aria-label="The whole model as a picture. Plus and minus zoom, arrow keys move, Enter opens what is in the middle, Escape goes up. The same parts are listed below."
+        aria-label="The whole model as a picture. Plus and minus zoom, arrow keys move, Enter opens the part in the middle, Escape goes up. The same parts are listed below."
         aria-describedby="whole-part-title"
         onKeyDown={onKeyDown}
         onClick={({ offsetX, offsetY }) => {
@@ -159,12 +159,12 @@ export function Picture({ facts, at, followed, arrivals, onOpen, onHand }: Pictu
         }}
       />
       <div class="whole-zoom" role="group" aria-label="Zoom">
-        <button type="button" class="icon" aria-label="Nearer" onClick={press((own) => own.scaleBy(2))}>
+        <button type="button" class="icon" aria-label="Zoom in" onClick={press((own) => own.scaleBy(2))}>
           <svg viewBox="0 0 24 24" aria-hidden="true">
             <path d="M12 5v14M5 12h14" />
           </svg>
         </button>
-        <button type="button" class="icon" aria-label="Farther" onClick={press((own) => own.scaleBy(0.5))}>
+        <button type="button" class="icon" aria-label="Zoom out" onClick={press((own) => own.scaleBy(0.5))}>
           <svg viewBox="0 0 24 24" aria-hidden="true">
             <path d="M5 12h14" />
           </svg>

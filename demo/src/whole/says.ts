@@ -178,7 +178,7 @@ function guessSaid(facts: Facts, rank: number): Said {
   const explained = facts.kind === 'decoder' ? (facts.inner?.explainLogit(last[guesses.token] as Float32Array, id) ?? []) : [];
   return {
     title: `“${word}”: ${percent(share)}`,
-    says: `The last vector of “${nameOf(facts, guesses.token)}” is compared with every row of the vocabulary. This is row ${formatCount(id)}; softmax makes shares of all scores.`,
+    says: `The last vector of “${nameOf(facts, guesses.token)}” is compared with every row of the vocabulary. This is row ${formatCount(id)}; softmax turns all scores into percentages.`,
     lines: [
       ...(explained.length > 0 ? explained : [`logit = ${written(logit)}`]),
       `exp(${written(logit)} − ${written(guesses.most)}) = ${written(exp)}`,
@@ -200,7 +200,7 @@ export function saidOf(facts: Facts, one: Part): Said {
     const lines = cellLines(facts, one);
     return {
       title: `${written(vector[cell] ?? 0)}: number ${cell + 1} of ${formatCount(vector.length)}`,
-      says: `${above.title}.${lines.length > 0 ? '' : facts.inner ? ' This page does not write out how it comes about.' : ' Its formula needs the model’s weights.'}`,
+      says: `${above.title}.${lines.length > 0 ? '' : facts.inner ? ' This page does not show how it is computed.' : ' Its formula needs the model’s weights.'}`,
       lines: lines.length > 0 ? lines : [`= ${written(vector[cell] ?? 0)}`],
     };
   }
@@ -209,24 +209,24 @@ export function saidOf(facts: Facts, one: Part): Said {
   switch (kind) {
     case 'whole':
       return say(
-        `${plural(sizes.tokens, 'token')} go through ${plural(sizes.layers, 'layer')} of ${plural(sizes.heads, 'head')}, from left to right. A row is a token all the way.`,
+        `${plural(sizes.tokens, 'token')} go through ${plural(sizes.layers, 'layer')} of ${plural(sizes.heads, 'head')}, from left to right. Each row is one token throughout.`,
       );
     case 'tokens':
-      return say('The pieces that the tokenizer makes of your sentence, from its vocabulary.');
+      return say('The tokenizer splits your sentence into pieces from its vocabulary.');
     case 'token':
       return say(`Number ${formatCount(run.ids[layer] ?? 0)} of the vocabulary.`, `“${nameOf(facts, layer)}”`);
     case 'vectors':
-      return say(`Each token begins as ${formatCount(whole.hidden)} learned numbers for its word and its place. Violet is above zero, orange below.`); // prettier-ignore
+      return say(`Each token begins as ${formatCount(whole.hidden)} learned numbers for its word and its position. Violet is above zero, orange below.`); // prettier-ignore
     case 'vector':
-      return say('What the model knows of the token before the first layer.', `“${nameOf(facts, layer)}”: ${numbers}`);
+      return say('What the model knows about the token before the first layer.', `“${nameOf(facts, layer)}”: ${numbers}`);
     case 'layer':
-      return say('Its heads move information between tokens; then the feed-forward works on each token by itself.');
+      return say('Its heads move information between tokens; then the feed-forward network processes each token by itself.');
     case 'heads':
       return say(`${plural(sizes.heads, 'head')}, side by side. Each draws its own lines.`, `Heads of layer ${layer + 1}`);
     case 'head':
-      return say('Lines go from each token, on the right, to the tokens that it looks at, on the left.', `Layer ${layer + 1}, head ${head + 1}`); // prettier-ignore
+      return say('Lines go from each token, on the right, to the tokens it looks at, on the left.', `Layer ${layer + 1}, head ${head + 1}`); // prettier-ignore
     case 'row':
-      return say(`Where “${nameOf(facts, token)}” looks, and the sum of the values that it takes from there.`, `“${nameOf(facts, token)}” in ${place}`); // prettier-ignore
+      return say(`Where “${nameOf(facts, token)}” looks, and the weighted sum of the values it finds there.`, `“${nameOf(facts, token)}” in ${place}`); // prettier-ignore
     case 'link':
       return say(
         `“${nameOf(facts, token)}” gives “${nameOf(facts, to)}” this share of its attention in ${place}. Other tokens give it ${percent(linkOf(run.attentions, sizes.tokens, layer, head, token, to).average)} on average.`,
@@ -236,30 +236,30 @@ export function saidOf(facts: Facts, one: Part): Said {
     case 'query':
       return say('What the token looks for.', `Query of “${nameOf(facts, token)}” in ${place}: ${numbers}`);
     case 'key':
-      return say('What others find the token by.', `Key of “${nameOf(facts, token)}” in ${place}: ${numbers}`);
+      return say('How other tokens find this token.', `Key of “${nameOf(facts, token)}” in ${place}: ${numbers}`);
     case 'value':
-      return say('What others take from the token.', `Value of “${nameOf(facts, token)}” in ${place}: ${numbers}`);
+      return say('What other tokens take from this token.', `Value of “${nameOf(facts, token)}” in ${place}: ${numbers}`);
     case 'context':
-      return say('The values of all tokens, mixed in the shares of attention.', `Sum for “${nameOf(facts, token)}” in ${place}: ${numbers}`); // prettier-ignore
+      return say('The values of all tokens, added up and weighted by attention.', `Sum for “${nameOf(facts, token)}” in ${place}: ${numbers}`); // prettier-ignore
     case 'mixes':
-      return say('All heads together, through one matrix, are added to what the token had.');
+      return say('The outputs of all heads pass through one matrix and are added to the token’s vector.');
     case 'mix':
-      return say('What the heads wrote is added to the token.', `“${nameOf(facts, head)}” after the heads of layer ${layer + 1}: ${numbers}`); // prettier-ignore
+      return say('The heads’ output is added to the token’s vector.', `“${nameOf(facts, head)}” after the heads of layer ${layer + 1}: ${numbers}`); // prettier-ignore
     case 'ffn':
-      return say('A matrix up, a curve that cuts off below zero, and a matrix down; for each token by itself.', `Feed-forward of layer ${layer + 1}`); // prettier-ignore
+      return say('For each token by itself: a matrix that widens the vector, a curve that cuts off below zero, and a matrix that narrows it again.', `Feed-forward of layer ${layer + 1}`); // prettier-ignore
     case 'inner':
-      return say('Most are near zero: only some switches are on for this token.', `“${nameOf(facts, head)}” inside the feed-forward of layer ${layer + 1}: ${numbers}`); // prettier-ignore
+      return say('Most are near zero: only a few are active for this token.', `“${nameOf(facts, head)}” inside the feed-forward of layer ${layer + 1}: ${numbers}`); // prettier-ignore
     case 'outs':
-      return say('What the next layer is given.', `Output of layer ${layer + 1}`);
+      return say('The input of the next layer.', `Output of layer ${layer + 1}`);
     case 'out':
-      return say('The feed-forward’s result is added to the token.', `“${nameOf(facts, head)}” after layer ${layer + 1}: ${numbers}`); // prettier-ignore
+      return say('The feed-forward output is added to the token’s vector.', `“${nameOf(facts, head)}” after layer ${layer + 1}: ${numbers}`); // prettier-ignore
     case 'output':
       return run.guesses
-        ? say(facts.kind === 'decoder' ? 'Which word comes next, by the vector of the last token.' : 'Which word is hidden, by the vector in its place.') // prettier-ignore
-        : say('The vectors of all tokens become one that stands for the text. Search and classification build on it.');
+        ? say(facts.kind === 'decoder' ? 'The next word, predicted from the vector of the last token.' : 'The hidden word, predicted from the vector at its position.') // prettier-ignore
+        : say('The vectors of all tokens are combined into one that represents the text. Search and classification build on it.');
     case 'guess':
       return guessSaid(facts, layer);
     case 'sentence':
-      return say('Texts with a like meaning have vectors that point the same way.', `Vector of the text: ${numbers}`);
+      return say('Texts with a similar meaning have vectors that point the same way.', `Vector of the text: ${numbers}`);
   }
 }

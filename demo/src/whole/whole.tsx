@@ -93,7 +93,7 @@ export function WholePanel({ model, options, load }: PanelProps) {
       />
       {facts && isForeign(text, facts.sizes.tokens, facts.run.unknown) && <Foreign model={model} load={load} />}
       {error && !isEmpty && <Problem error={error} />}
-      {facts?.run.cut && <p class="warning">The text is longer; its first {facts.sizes.tokens} tokens are shown.</p>}
+      {facts?.run.cut && <p class="warning">The text is longer; only its first {facts.sizes.tokens} tokens are shown.</p>}
       <div class="whole-bench">
         <Picture facts={facts} at={at} followed={followed} arrivals={arrivals} onOpen={open} onHand={path.stop} />
         <div class="whole-side">

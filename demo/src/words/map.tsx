@@ -100,7 +100,7 @@ export function WordMap({ vectors, view, chosen, near, arrows, onChoose }: Props
       viewBox={`0 0 ${kWidth} ${kHeight}`}
       font-size={letter}
       role="img"
-      aria-label={`A map of ${spots.size} words; words of one kind are near each other.`}
+      aria-label={`A map of ${spots.size} words; related words are near each other.`}
     >
       <defs>
         <marker id="words-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="5" markerHeight="5" orient="auto">

@@ -32,10 +32,10 @@ export function WordsPanel() {
     <div class="words">
       <article class="panel" aria-labelledby="words-title">
         <h2 id="words-title">Words</h2>
-        <p>word2vec reads a text and gives each word a vector. Words that occur in similar places get similar vectors.</p>
+        <p>word2vec reads a text and gives each word a vector. Words that occur in similar contexts get similar vectors.</p>
         <Status state={state} onStop={stop} onAgain={again} />
         <details>
-          <summary>The text it learns from</summary>
+          <summary>Training text</summary>
           <label>
             Any text, one sentence per line; the more the better. {kFits}
             <textarea rows={8} value={text} onInput={(event) => setText(event.currentTarget.value)} spellcheck={false} />
@@ -60,7 +60,7 @@ function Status({ state, onStop, onAgain }: { state: WordsState; onStop: () => v
   if (state.kind === 'stopped')
     return (
       <>
-        {state.error ? <Problem error={state.error} /> : <p class="hint">The training was stopped.</p>}
+        {state.error ? <Problem error={state.error} /> : <p class="hint">Training was stopped.</p>}
         <button type="button" class="small" onClick={onAgain}>
           Train again
         </button>
@@ -173,8 +173,8 @@ function Results({ vectors, text }: { vectors: WordVectors; text: string }) {
         </div>
         <p class="hint">
           {view === 'analogy' && best
-            ? `Upwards: from ${a} to ${b}. To the right: from ${a} to ${c}. All words are seen along these two directions.`
-            : 'The plane on which the vectors differ most: words of one kind lie together.'}
+            ? `Up: from ${a} to ${b}. Right: from ${a} to ${c}. The map shows all words along these two directions.`
+            : 'The plane on which the vectors differ most (PCA): related words are close together.'}
         </p>
         <WordMap
           vectors={vectors}

@@ -102,8 +102,8 @@ function Slider({ label, shown, value, max, step, onChange }: SliderProps) {
 export function LayersTable({ writer, layers }: { writer: Writer; layers: Next['layers'] }) {
   return (
     <article class="panel" aria-labelledby="lens-title">
-      <h2 id="lens-title">What each layer would say</h2>
-      <p class="hint">The output layer applied to the state after each layer: the answer takes shape on the way up.</p>
+      <h2 id="lens-title">What each layer would predict</h2>
+      <p class="hint">The output layer, applied after each layer, shows how the answer takes shape.</p>
       <table class="write-lens">
         <thead>
           <tr>

@@ -68,7 +68,7 @@ export function WritePanel({ model }: PanelProps) {
                 spellcheck={false}
               />
             </label>
-            {ids.length === 0 && <p class="warning">None of these words is in the vocabulary of the model. Try “the cat”.</p>}
+            {ids.length === 0 && <p class="warning">None of these words is in the model’s vocabulary. Try “the cat”.</p>}
             <p class="write-text" aria-label="The text" data-text={writer.text(ids)}>
               {ids.map((id, i) => (
                 <button
@@ -151,7 +151,7 @@ function Status({ state, onStop, onAgain }: { state: WriterState; onStop: () => 
   if (state.kind === 'stopped')
     return (
       <>
-        {state.error ? <Problem error={state.error} /> : <p class="hint">The training was stopped.</p>}
+        {state.error ? <Problem error={state.error} /> : <p class="hint">Training was stopped.</p>}
         <button type="button" class="small" onClick={onAgain}>
           Try again
         </button>
@@ -162,7 +162,7 @@ function Status({ state, onStop, onAgain }: { state: WriterState; onStop: () => 
   return (
     <div class="write-training">
       <p class="hint">
-        A decoder learns its first sentences, now, on your machine: step {done} of {state.of}.
+        A decoder is learning its first sentences on your machine: step {done} of {state.of}.
       </p>
       <Curve label="Loss" series={[{ name: 'loss', points: state.losses }]} steps={state.of} />
       <button type="button" class="secondary outline small" onClick={onStop} data-loss={loss}>
@@ -183,7 +183,7 @@ interface TextProps {
 function TextToLearn({ text, level, onText, onLevel, onTrain }: TextProps) {
   return (
     <details class="write-source">
-      <summary>The text it learns from</summary>
+      <summary>Training text</summary>
       <label>
         Any text; a few thousand words are enough. {kFits}
         <textarea rows={8} value={text} onInput={(event) => onText(event.currentTarget.value)} spellcheck={false} />
