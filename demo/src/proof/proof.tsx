@@ -90,9 +90,7 @@ function notesOf({ rows, notes, environment }: Proof): string[] {
     ...(restless.length > 0
       ? [`Rounds differ by more than ${100 * kHighSpread} % (${restless.map(({ name }) => name).join(', ')}): something else is keeping the machine busy.`] // prettier-ignore
       : []),
-    ...(environment.isolated
-      ? []
-      : ['One thread: the server does not send the headers that shared memory needs.']),
+    ...(environment.isolated ? [] : ['One thread: the server does not send the headers that shared memory needs.']),
   ];
 }
 
@@ -118,20 +116,24 @@ function How() {
       <ul class="proof-how">
         <li>
           <b>Bits.</b> A generator with a fixed seed writes 1,000 sentences, in several languages. The hash is SHA-256 over the
-          bytes of their vectors. A single different bit changes the hash. The published hashes are in the source code; tests check them in Node, Chromium and Firefox.
+          bytes of their vectors. A single different bit changes the hash. The published hashes are in the source code; tests check
+          them in Node, Chromium and Firefox.
         </li>
         <li>
           <b>Speed.</b> Each contender runs in a worker of its own. All take turns: five rounds of the same {kSentences} sentences,
           after a warm-up. The numbers are medians; the spread is the slowest round less the fastest, relative to the median.
         </li>
         <li>
-          <b>First vector.</b> The time from starting a fresh worker to its first vector: code, WebAssembly, weights and one sentence. The number is the median of three workers; after the first, files come from the browser's cache.
+          <b>First vector.</b> The time from starting a fresh worker to its first vector: code, WebAssembly, weights and one
+          sentence. The number is the median of three workers; after the first, files come from the browser's cache.
         </li>
         <li>
-          <b>Memory.</b> The size of all WebAssembly memories of the worker after the last round. They only grow, so this is the peak.
+          <b>Memory.</b> The size of all WebAssembly memories of the worker after the last round. They only grow, so this is the
+          peak.
         </li>
         <li>
-          <b>transformers.js.</b> It runs the same checkpoint as ONNX on WebAssembly, with the same number of threads. It pads all texts of a call to the longest, so this page uses the faster of two ways: one by one, or in sorted batches of 16.
+          <b>transformers.js.</b> It runs the same checkpoint as ONNX on WebAssembly, with the same number of threads. It pads all
+          texts of a call to the longest, so this page uses the faster of two ways: one by one, or in sorted batches of 16.
         </li>
       </ul>
     </article>
