@@ -92,7 +92,7 @@ describe('wattn chat', () => {
     await type('/help\n', /\/again/);
     const kept = join(folder, 'kept.json');
     await type('hi\n', /6 tokens in/);
-    await type('again\n', /\(\d+ of them kept from before\)/);
+    await type('again\n', /\(\d+ of them cached\)/);
     await type('/again\n', /tokens in/);
     await type(`/save ${kept}\n`, />/);
     await type('/load /nowhere/x\n', /cannot read/);
@@ -124,7 +124,7 @@ describe('wattn chat', () => {
     const conversation = new Conversation(generate, own, { max_new_tokens: 20, eos_token_id: 57 }, 's', undefined);
     await conversation.begin();
     for (const line of ['one two three', 'four five six', 'seven']) await conversation.hear(line);
-    expect(own.heard.notes).toMatch(/its oldest turn is forgotten/);
+    expect(own.heard.notes).toMatch(/its oldest turn was dropped/);
     await expect(conversation.hear('x'.repeat(200))).rejects.toThrow(/context_length/);
   });
 });

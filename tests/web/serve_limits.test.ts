@@ -255,7 +255,7 @@ it('ends at the second signal, whatever runs', async () => {
 
 it('says when everybody may ask, and refuses wrong settings by name', async () => {
   const open = await startServer(['--model', tiny, '--host', '0.0.0.0', '--max-client-batch-size', '2', '--auto-truncate']);
-  expect(open.errors()).toBe('wattn: everybody who reaches this machine may ask: --api-key KEY asks for a key\n');
+  expect(open.errors()).toBe('wattn: anyone who can reach this machine can send requests: use --api-key KEY to require a key\n');
   const url = open.url.replace('0.0.0.0', '127.0.0.1');
   const { json } = await askAt(`${url}/embed`, { body: { inputs: 'boat '.repeat(200) } });
   expect(json[0]).toHaveLength(32);

@@ -90,7 +90,7 @@ export function modelOf(values: Values): string | undefined {
   const model = text(values, 'model');
   if (model === undefined) return undefined; // the bundled model
   if (isHubId(model) && existsSync(join(model, 'config.json'))) {
-    throw new InputError(`--model: '${model}' could be a hub id or the folder of that name: write ./${model} for the folder`);
+    throw new InputError(`--model: '${model}' could be a Hub id or a local folder: write ./${model} for the folder`);
   }
   return model;
 }

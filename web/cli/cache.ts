@@ -32,13 +32,13 @@ export async function download(values: Values, positionals: string[]): Promise<v
     const loaded = await pipeline(task, model, loadOptions(values));
     await loaded.dispose();
     const [sums] = await modelsOf(values, id);
-    if (!sums) throw new InputError(`${model}: loaded, but the cache keeps nothing (see --cache-dir)`);
+    if (!sums) throw new InputError(`${model}: downloaded, but the cache stored nothing (see --cache-dir)`);
     await write(`${JSON.stringify({ model, files: sums.files, bytes: sums.bytes })}\n`);
   }
 }
 
 export async function cacheCommand(values: Values, [action = 'list', model, ...more]: string[]): Promise<void> {
-  if (more.length > 0) throw new InputError(`expected one model, found '${more[0]}', too`);
+  if (more.length > 0) throw new InputError(`expected one model, also found '${more[0]}'`);
   // `wattn cache org/name` is short for `wattn cache list org/name`.
   if (!['list', 'delete', 'clear'].includes(action)) {
     if (model !== undefined || !action.includes('/')) throw new InputError(`expected list, delete or clear, found '${action}'`);

@@ -133,7 +133,7 @@ function lineOf(error: Error & { code?: unknown }): { line: string; code: number
   }
   if (typeof error.code === 'string' && /^E[A-Z]/.test(error.code) && 'syscall' in error) return { line: error.message, code: 1 };
   const places = [...String(error?.stack).matchAll(/([\w.-]+:\d+:\d+)\)?$/gm)].map(([, place]) => place);
-  return { line: `an error of wattn itself: ${error} (${places.slice(0, 4).join(' < ')})`, code: 1 };
+  return { line: `internal error of wattn: ${error} (${places.slice(0, 4).join(' < ')})`, code: 1 };
 }
 
 function fail(error: Error): void {

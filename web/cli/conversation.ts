@@ -5,14 +5,14 @@ import { InputError } from '../core/errors.js';
 import type { TextGenerationOptions, TextGenerationPipeline } from '../generation/generation_types.js';
 import type { ChatMessage } from '../tokenizer/types.js';
 
-const kCommandsHelp = `/clear        begin a new conversation
-/again        another answer to the last message
+const kCommandsHelp = `/clear        start a new conversation
+/again        generate another answer to the last message
 /file PATH    put the text of a file before the next message
-/save PATH    write the conversation as JSON
-/load PATH    go on with a conversation that was written
-/help         this list
-/exit         end (or Ctrl+D); Ctrl+C ends an answer
-A line that ends with a backslash goes on in the next one.
+/save PATH    save the conversation as JSON
+/load PATH    continue a saved conversation
+/help         show this list
+/exit         exit (or Ctrl+D); Ctrl+C stops an answer
+A line that ends with a backslash continues on the next line.
 `;
 
 /** Where a conversation takes place. */
@@ -77,7 +77,7 @@ export class Conversation {
       throw new InputError(`cannot read '${file}': ${cause.message}`, { cause });
     });
     this.files.push(`${file}:\n\n${found.trim()}`);
-    this.note(`${file}: ${found.length} characters, before the next message\n`);
+    this.note(`${file}: ${found.length} characters, added to the next message\n`);
   }
 
   /** Whether the conversation goes on after this line. */
@@ -173,13 +173,13 @@ export class Conversation {
       const seconds = (performance.now() - begun) / 1000;
       output.write('\n');
       this.note(
-        `${tokens.length} tokens in ${seconds.toFixed(1)} s, after ${prompt_tokens} (${cached_tokens} of them kept from before)` +
+        `${tokens.length} tokens in ${seconds.toFixed(1)} s, after ${prompt_tokens} (${cached_tokens} of them cached)` +
           `${finish_reason === 'length' ? '; the answer ended at its length limit' : ''}\n`,
       );
     } catch (error) {
       if (signal.aborted) output.write('\n');
       else if (/context_length/.test((error as Error).message) && this.forget()) {
-        this.note('the conversation is longer than context_length: its oldest turn is forgotten\n');
+        this.note('the conversation is longer than context_length: its oldest turn was dropped\n');
         return await this.answer();
       } else {
         this.messages.pop();

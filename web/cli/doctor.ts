@@ -86,7 +86,7 @@ function tokensOf({ tokens, tokens_untruncated, tokens_per_word }: ExplainedText
 
 export async function doctor(values: Values, positionals: string[]): Promise<void> {
   const [sentence = kText, ...more] = positionals;
-  if (more.length > 0) throw new InputError(`expected one text, found '${more[0]}', too`);
+  if (more.length > 0) throw new InputError(`expected one text, also found '${more[0]}'`);
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
   const model = modelOf(values);
   const task = await taskOf(values, model);
@@ -128,10 +128,7 @@ export async function doctor(values: Values, positionals: string[]): Promise<voi
     ['wattn', `${version}, build ${info.build_id}, Node ${host.node}, ${host.platform}, ${plural(host.processors, 'processor')}`],
     ['WebAssembly', `${info.wasm}, ${plural(info.threads, 'thread')}${info.threads_reason ? ` (${info.threads_reason})` : ''}`],
     ['cache', plural(kept, 'model')],
-    [
-      'model',
-      `${model ?? 'the one in the package'}: ${info.model_type}, ${info.num_hidden_layers} layers, ${info.hidden_size} wide`,
-    ],
+    ['model', `${model ?? 'the bundled model'}: ${info.model_type}, ${info.num_hidden_layers} layers, ${info.hidden_size} wide`],
     ['held in', `${info.dtype}, ${megabytes(memory.total)} of memory`],
     ['task', `${task}, at most ${info.max_length} tokens`],
     [

@@ -35,23 +35,23 @@ const kAbout: Record<string, string> = {
   classify   write {"text": .., "labels": [{"label": .., "score": ..}, ..]} per text
   rank       write {"text": .., "score": ..} per document, best first
   run        any other task: write {"text": .., "result": ..} per text
-  redact     replace names and other entities by placeholders, or put them back
+  redact     replace names and other entities with placeholders, or restore them
   generate   write {"text": .., "generated_text": ..} per text, or stream plain text
-  chat       talk with a model
+  chat       chat with a model
   tokenize   write {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} per text, or train a tokenizer
-  index      make one searchable file of a folder's texts
-  search     write {"id": .., "score": .., "text": ..} per hit in such a file
+  index      index the texts of a folder into one searchable file
+  search     search that file: write {"id": .., "score": .., "text": ..} per hit
   inspect    show layers, shapes, parameters, MACs, bytes and memory
-  doctor     say what a model makes of a text, and what may surprise
-  models     list models by task, language and size, with what they cost and are worth
+  doctor     show how a model was loaded, what it does with a text, and common surprises
+  models     list models by task, language and size, with their cost and quality
   pack       write the model as one .gguf file
   evaluate   score the model on a data set
   distill    make static embeddings from an encoder
-  download   download a model from a hub, to load it offline later
-  cache      list or delete what was downloaded
+  download   download a model from the Hub to load it offline later
+  cache      list or delete downloaded models
   train      fine-tune a model on your own examples
-  serve      answer over HTTP: OpenAI's routes and those of text-embeddings-inference
-  mcp        tools for language models (Model Context Protocol): search folders, embed, redact
+  serve      serve a model over HTTP, with the routes of OpenAI and text-embeddings-inference
+  mcp        serve tools to language models (Model Context Protocol): search folders, embed, redact
   completion write a completion script for bash, zsh or fish
 
   wattn help COMMAND    show the options of a command (also: wattn COMMAND --help)
@@ -60,19 +60,19 @@ const kAbout: Record<string, string> = {
 
 Texts come from the command line, from --file, or from standard input, one per line; a blank line is an empty text. Results go to standard
 output, one JSON object per line, as soon as they are ready.
-The environment's HF_TOKEN opens private and gated repositories of the hub, HF_ENDPOINT names another hub.
-Exit status: 0 on success; 2, with one line on standard error, for a wrong option, model or input.
+Environment variables: HF_TOKEN gives access to private and gated repositories; HF_ENDPOINT sets the address of another Hub.
+Exit status: 0 on success; 2, with one line on standard error, if an option, model or input is wrong.
 `,
   embed: `Usage: wattn embed [--model MODEL] [options] [TEXT...]
 
-Writes {"text": .., "embedding": [..]} per text; with --pooling none the embedding has one array per token. A text that was truncated
-also has "truncated": true and "tokens", a text with words that the vocabulary does not know "unknown" (their share of its tokens).
+Writes {"text": .., "embedding": [..]} per text; with --pooling none the embedding has one array per token. A truncated text
+also has "truncated": true and "tokens". A text with unknown words also has "unknown": their share of its tokens.
 
   --pooling MODE        none, mean, cls, max, mean_sqrt_len_tokens, weightedmean, lasttoken, or several
                         of them, separated by commas (default: the model's own, else none)
   --normalize, --no-normalize
                         scale embeddings to unit length, or do not (default: the model's own)
-  --prompt TEXT         prefix of every text
+  --prompt TEXT         prefix for every text
   --prompt-name NAME    use one of the model's own prompts
   --model-task NAME     use one of the model's own tasks, with its instruction (jina-embeddings-v3)
   --on-overflow MODE    truncate (default) or error
@@ -81,14 +81,14 @@ The model:
 ${kModelHelp}${kComputeHelp}`,
   classify: `Usage: wattn classify [--model MODEL] [options] [TEXT...]
 
-Writes {"text": .., "labels": [{"label": .., "score": ..}, ..]} per text, best label first. An input JSON object may have a second text,
+Writes {"text": .., "labels": [{"label": .., "score": ..}, ..]} per text, best label first. An input JSON object may have a second text:
 "text_pair".
 
   --top-k N             labels per text (default: all)
   --function NAME       softmax, sigmoid or none (default: as in Python's pipeline)
   --labels A,B,C        your own labels; the model must be trained on natural language inference (zero-shot)
   --multi-label         score each of your labels independently
-  --hypothesis TEXT     hypothesis for each of your labels, which replaces {} (default "This example is {}.")
+  --hypothesis TEXT     hypothesis template, with {} in place of the label (default "This example is {}.")
   --on-overflow MODE    truncate (default) or error
 ${kTextsHelp}
 The model:
@@ -97,22 +97,22 @@ ${kModelHelp}${kComputeHelp}`,
 
 Writes {"text": .., "corpus_id": .., "score": ..} per document, the best answer to the query first.
 
-  --query TEXT          the query that documents are ranked for
+  --query TEXT          the query to rank documents by
   --late-interaction    the model is a ColBERT (default: a cross-encoder)
   --top-k N             number of documents (default: all)
-  --stream              write each document with its score at once, in input order
+  --stream              write each document with its score as soon as it is ready, in input order
   --on-overflow MODE    truncate (default) or error
 ${kTextsHelp}
 The model:
 ${kModelHelp}${kComputeHelp}`,
   run: `Usage: wattn run --task TASK --model MODEL [options] [TEXT...]
 
-Writes {"text": .., "result": ..} per text; the result is that of pipeline(TASK).
+Writes {"text": .., "result": ..} per text, with the result of pipeline(TASK).
 
   --task TASK           token-classification (ner), zero-shot-ner, question-answering, fill-mask, text-classification,
                         zero-shot-classification, sparse-encoding (words and their weights)
   --options JSON        options of the pipeline call: {"aggregation_strategy": "simple", "stride": 32}
-  --question TEXT       question-answering: the question for every text (default: "question" of the JSON object)
+  --question TEXT       question-answering: the question for every text (default: the JSON object's "question")
   --labels A,B,C        zero-shot-classification, zero-shot-ner: the labels
   --on-overflow MODE    truncate (default) or error
 ${kTextsHelp}
@@ -122,20 +122,20 @@ ${kModelHelp}${kComputeHelp}`,
        wattn redact --restore --map FILE [TEXT...]
 
 Writes {"text": .., "entities": [{"label": .., "placeholder": .., "score": ..}, ..]} per text, with placeholders such as [PERSON_1] in place of
-what a model, a rule or a pattern finds. Equal texts get equal placeholders. --restore puts back what they stand for.
+entities found by a model, a rule or a pattern. Equal entities get equal placeholders. --restore puts the original texts back.
 
   --labels A,B,C        what to replace: any labels for zero-shot-ner, the model's tags for token-classification
   --task TASK           zero-shot-ner (default: a GLiNER model) or token-classification
-  --threshold T         least score, from 0 to 1 (default 0.5, of token-classification 0)
-  --rules A,B           kinds that rules find: email, phone, iban, card, national_id, ip, mac, url_secret, key, crypto, birth_date, address; all or none
+  --threshold T         minimum score, from 0 to 1 (default 0.5; 0 for token-classification)
+  --rules A,B           entities to find by rules: email, phone, iban, card, national_id, ip, mac, url_secret, key, crypto, birth_date, address; all or none
                         (default: all; none with --patterns and without --model)
-  --countries A,B       ISO codes: phone numbers of these countries are also found without a plus sign
-  --allow A,B           texts that are never replaced
-  --patterns A,B        also replace what the patterns email, phone and card match
-  --format FORMAT       text, html, json or csv: reads each --file, or standard input, as a whole and writes it redacted, not as lines of JSON
-  --audit FILE          with --format: write what was replaced, where, why and how surely, without the values, as lines of JSON
-  --map FILE            JSON of placeholders and what they stand for: read if it is there, and written at the end
-  --restore             replace placeholders by what they stand for
+  --countries A,B       ISO codes: also find phone numbers of these countries without a plus sign
+  --allow A,B           texts to never replace
+  --patterns A,B        also replace matches of the patterns email, phone and card
+  --format FORMAT       text, html, json or csv: read each --file, or standard input, as one document and write it redacted, instead of lines of JSON
+  --audit FILE          with --format: write what was replaced, where, why and with what score, without the values, as lines of JSON
+  --map FILE            JSON of placeholders and their original texts: read if it exists, and written at the end
+  --restore             replace placeholders with the original texts
   --file FILE, --input auto
                         as in the other commands
 
@@ -151,14 +151,14 @@ text; an encoder-decoder (T5, BART, Marian) transforms it.
   --task TASK           translation or summarization: uses the prefix and parameters of config.json for that task
   --max-new-tokens N    maximum tokens of an answer (default: the model's own, else 256)
   --temperature T, --top-k N, --top-p P, --seed N
-                        parameters of sampling (default: those of generation_config.json)
+                        sampling parameters (default: those of generation_config.json)
   --sample              sample tokens instead of taking the most likely one
   --num-beams N         use beam search with N beams
   --stop TEXT           end an answer at this text (may be repeated)
   --full-text           include the prompt in generated_text
-  --schema FILE         a decoder writes JSON that satisfies the JSON Schema in FILE; a line has it as parsed, too
+  --schema FILE         decoders: write JSON that satisfies the JSON Schema in FILE; each line also has the parsed value as parsed
   --chat                treat each text as a user message and apply the model's chat template
-  --stream              write the new text as it is generated, without JSON
+  --stream              write the text as it is generated, without JSON
   --options JSON        more options of the pipeline call: {"repetition_penalty": 1.2}
   --file FILE, --input auto
                         as in the other commands
@@ -167,20 +167,20 @@ The model:
 ${kModelHelp}${kComputeHelp}`,
   chat: `Usage: wattn chat --model MODEL [options] [MESSAGE]
 
-Talks with a model that has a chat template. In a terminal it asks for messages until Ctrl+D; /help lists what can be asked of it. With MESSAGE
-it answers that one first. Elsewhere each line of standard input is a message of one conversation, and the answers go to standard output.
-What was said before is not computed again.
+Chats with a model that has a chat template. In a terminal, type messages until Ctrl+D; /help lists the commands. If MESSAGE is given, it is answered
+first. Without a terminal, each line of standard input is a message of one conversation, and the answers go to standard output.
+Earlier messages are not computed again.
 
   --system TEXT         the system message
   --file FILE           put a file's text before the first message (may be repeated)
-  --history FILE        go on with the conversation in FILE, and keep it there after each answer (JSON messages)
+  --history FILE        continue the conversation in FILE, and save it there after each answer (JSON messages)
   --schema FILE         answers are JSON that satisfies the JSON Schema in FILE
-  --no-thinking         ask models that think first not to (enable_thinking: false)
+  --no-thinking         turn off thinking in models that support it (enable_thinking: false)
   --context-length N    maximum tokens of the conversation (default: the model's own, at most 4096)
   --kv-cache-dtype q8   hold keys and values in 8 bits: 0.28 of their memory, the numbers change a little
   --max-new-tokens N    maximum tokens of an answer (default: the model's own, else 256)
   --temperature T, --top-k N, --top-p P, --seed N, --sample
-                        parameters of sampling (default: those of generation_config.json)
+                        sampling parameters (default: those of generation_config.json)
   --stop TEXT           end an answer at this text (may be repeated)
   --options JSON        more options of the pipeline call: {"repetition_penalty": 1.2}
 
@@ -194,13 +194,13 @@ Writes {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} 
   --offsets utf16       unit of the offsets: utf16 (JavaScript, default) or codepoint (Python)
   --no-special          add no special tokens
 ${kTextsHelp}
---train makes a tokenizer.json from the lines of FILEs or of standard input. Python's tokenizers and transformers can load it.
+--train trains a tokenizer on the lines of each FILE, or of standard input, and writes a tokenizer.json. Python's tokenizers and transformers can load it.
 
   --train MODEL         wordpiece, bpe, unigram, word or char
   --out FILE            the tokenizer.json to write
   --vocab-size N        vocabulary size, special tokens included (default 30000; unigram 8000)
-  --min-frequency N     minimum occurrences of a token
-  --special-token TOKEN replaces the default special tokens (may be repeated)
+  --min-frequency N     minimum number of occurrences of a token
+  --special-token TOKEN a special token, instead of the default ones (may be repeated)
   --options JSON        more options of AutoTokenizer.train: {"normalizer": {"type": "NFC"}, "limit_alphabet": 1000, ..}
 
 The model:
@@ -208,32 +208,32 @@ ${kModelHelp}`,
   index: `Usage: wattn index FOLDER.. --out FILE [options]
        wattn index SITE --static DIR [options]
 
-Makes one file of the texts in folders (.txt, .md, .html), for wattn search and for index.import_file in programs and pages. Each file is a document,
-and its path is its id. If FILE is there, only what changed is embedded, and documents whose files are gone are removed.
-{"out": .., "bytes": .., "documents": .., "chunks": .., "added": .., "updated": .., "unchanged": .., "removed": .., "empty": ..} is written at the end.
+Indexes the .txt, .md and .html files of folders into one file, for wattn search and for index.import_file in programs and pages. Each file is a document;
+its path is its id. If FILE exists, it is updated: only changed documents are embedded, and documents whose files no longer exist are removed.
+At the end, it writes {"out": .., "bytes": .., "documents": .., "chunks": .., "added": .., "updated": .., "unchanged": .., "removed": .., "empty": ..}.
 
   --out FILE            the file to write
-  --max-tokens N        tokens of a part, in which texts are found (default 256, at most the model's own)
-  --overlap N           tokens that neighbouring parts share (default 0)
-  --vectors int8        int8 (default): a byte a number; binary: bits find, bytes rank; float32: all
-  --language en         compare words by their stems: en, de, .. (docs/search.md), auto, or none; it is kept in the file
-  --words               no vectors: words alone
-  --static DIR          instead of --out: search for the static site in the folder, as files that its pages read in parts
-  --base URL            with --static: where the site's pages are (default: relative to DIR if it is in the site, else /)
+  --max-tokens N        maximum tokens per chunk (default 256, at most the model's own)
+  --overlap N           tokens that neighbouring chunks share (default 0)
+  --vectors int8        int8 (default): one byte per number; binary: find by bits, rank by bytes; float32: full precision
+  --language en         compare words by their stems: en, de, .. (docs/search.md), auto, or none; stored in the file
+  --words               keyword search only, without vectors
+  --static DIR          instead of --out: write a search index for the static site in the folder, as files that its pages load in parts
+  --base URL            with --static: the URL of the site's pages (default: relative to DIR if it is in the site, else /)
 
 The model:
 ${kModelHelp}${kComputeHelp}`,
   search: `Usage: wattn search FILE [options] QUERY...
 
 Writes {"id": .., "title": .., "score": .., "start": .., "end": .., "text": .., "why": {"words": .., "meaning": .., "rank": null}} per hit, best first; with
-several queries also "query". The model must be the one that made the file.
+several queries also "query". Use the same model that made the file.
 
   --top-k N             hits per query (default 10)
-  --mode hybrid         hybrid (default): words and meaning; words; meaning
-  --syntax auto         "a phrase", -word and title:word in queries: auto (default): in short ones of one line; always; never
-  --prefix              the last word also finds words that begin with it
-  --fuzzy               unknown words also find words that are spelt nearly like them
-  --words               the file has no vectors, or no model is at hand: words alone
+  --mode hybrid         hybrid (default): keyword and semantic search; words: keyword search; meaning: semantic search
+  --syntax auto         read "a phrase", -word and title:word in queries: auto (default): in short queries of one line; always; never
+  --prefix              the last word also matches words that begin with it
+  --fuzzy               unknown words also match words with a similar spelling
+  --words               keyword search only, without a model; needed if the file has no vectors
 
 The model:
 ${kModelHelp}${kComputeHelp}`,
@@ -247,22 +247,22 @@ The model:
 ${kModelHelp}${kComputeHelp}`,
   doctor: `Usage: wattn doctor [--model MODEL] [options] [TEXT]
 
-Says how a model was loaded and from which files, which tokens it reads of a text, and which of them are unknown or cut off. Then what it answers, whether the
-numbers are finite, and whether a text has the same vector alone and in a list. Last, the same in Python, and what may surprise.
+Shows how a model was loaded and from which files, how it tokenizes a text, and which tokens are unknown or cut off. Then shows its answer, checks that the
+numbers are finite, and checks that a text has the same vector alone and in a list. Last come the same call in Python and common surprises.
 
-  --task TASK           feature-extraction, text-classification, token-classification, fill-mask, text-generation or text2text-generation (default: what
-                        the model's files say)
+  --task TASK           feature-extraction, text-classification, token-classification, fill-mask, text-generation or text2text-generation (default: from
+                        the model's files)
   --json                write one JSON object instead of a table
 
 The model:
 ${kModelHelp}${kComputeHelp}`,
   models: `Usage: wattn models [options]
 
-Lists models that are known to work: what each is good for, its task, languages, bytes to download, memory, time, licence and quality.
+Lists models known to work: what each is good for, its task, languages, download size, memory, time, licence and quality.
 
-  --task TASK           only those for this task: feature-extraction, text-classification, ..
-  --language CODE       only those that read this language: en, de, ..
-  --max-bytes N         only those whose download is not larger: 50000000, or 50MB
+  --task TASK           only models for this task: feature-extraction, text-classification, ..
+  --language CODE       only models for this language: en, de, ..
+  --max-bytes N         only models with at most this download size: 50000000, or 50MB
   --json                write one JSON object per line
 `,
   completion: `Usage: wattn completion SHELL

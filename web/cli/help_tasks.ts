@@ -17,23 +17,23 @@ interface TaskHelp {
 
 const kTasks: Readonly<Record<string, TaskHelp>> = {
   'feature-extraction': {
-    does: 'A text becomes a vector, for search, comparison, and classes of your own.',
-    needs: 'a sentence encoder; without --model the one in the package',
+    does: 'Turns a text into an embedding for search, comparison and your own classifiers.',
+    needs: 'a sentence encoder (default: the bundled model)',
     command: 'embed',
     example: 'wattn embed "The bakery opens at six."',
     call: "await run(['The bakery opens at six.'])",
     guide: 'docs/pages.md',
   },
   'text-classification': {
-    does: 'A text gets labels with scores, such as its sentiment.',
-    needs: 'a model with a classification head; without --model the one in the package, which tells praise from blame',
+    does: 'Gives a text labels with scores, such as its sentiment.',
+    needs: 'a model with a classification head (default: the bundled model, for sentiment)',
     command: 'classify',
     example: 'wattn classify "What a wonderful film!"',
     call: "await run('What a wonderful film!')",
     guide: 'docs/tasks.md',
   },
   'zero-shot-classification': {
-    does: 'A text gets the likeliest of labels that you name.',
+    does: 'Scores a text against labels that you choose.',
     needs: 'a model trained on natural language inference',
     command: 'classify',
     example: 'wattn classify --labels sport,politics,food "The bakery opens at six."',
@@ -41,15 +41,15 @@ const kTasks: Readonly<Record<string, TaskHelp>> = {
     guide: 'docs/tasks.md',
   },
   'token-classification': {
-    does: 'Words get tags: people, places, organisations.',
-    needs: 'a model with a head for tokens',
+    does: 'Tags the words of a text: people, places, organisations.',
+    needs: 'a model with a token classification head',
     command: 'run',
     example: `wattn run --task ner --options '{"aggregation_strategy": "simple"}' "Ada lives in Paris."`,
     call: "await run('Ada lives in Paris.', { aggregation_strategy: 'simple' })",
     guide: 'docs/entities.md',
   },
   'zero-shot-ner': {
-    does: 'Entities of kinds that you name are found in a text.',
+    does: 'Finds entities of the types that you choose.',
     needs: 'a GLiNER model',
     command: 'run',
     example: 'wattn run --task zero-shot-ner --labels person,city "Ada lives in Paris."',
@@ -57,15 +57,15 @@ const kTasks: Readonly<Record<string, TaskHelp>> = {
     guide: 'docs/entities.md',
   },
   'question-answering': {
-    does: 'The answer to a question is found within a text.',
-    needs: 'a model with a head for answers',
+    does: 'Finds the answer to a question in a text.',
+    needs: 'a model with a question answering head',
     command: 'run',
     example: 'wattn run --task question-answering --question "When?" "The bakery opens at six."',
     call: "await run('When?', 'The bakery opens at six.')",
     guide: 'docs/tasks.md',
   },
   'fill-mask': {
-    does: 'A hidden word is filled in.',
+    does: 'Fills in a masked word.',
     needs: 'a masked language model',
     command: 'run',
     example: 'wattn run --task fill-mask "The [MASK] opens at six."',
@@ -73,7 +73,7 @@ const kTasks: Readonly<Record<string, TaskHelp>> = {
     guide: 'docs/tasks.md',
   },
   'sparse-encoding': {
-    does: 'A text becomes words with weights, for an index of words.',
+    does: 'Turns a text into words with weights, for a keyword index.',
     needs: 'a SPLADE model',
     command: 'run',
     example: 'wattn run --task sparse-encoding "The bakery opens at six."',
@@ -81,7 +81,7 @@ const kTasks: Readonly<Record<string, TaskHelp>> = {
     guide: 'docs/retrieval.md',
   },
   'text-ranking': {
-    does: 'Documents are put in the order in which they answer a query.',
+    does: 'Ranks documents by how well they answer a query.',
     needs: 'a cross-encoder',
     command: 'rank',
     example: 'wattn rank --query "When can I buy rolls?" --file notes.txt',
@@ -89,7 +89,7 @@ const kTasks: Readonly<Record<string, TaskHelp>> = {
     guide: 'docs/retrieval.md',
   },
   'late-interaction': {
-    does: 'Documents are ranked by comparing a vector for each token.',
+    does: 'Ranks documents by comparing one vector per token.',
     needs: 'a ColBERT model',
     command: 'rank',
     example: 'wattn rank --late-interaction --query "When can I buy rolls?" --file notes.txt',
@@ -97,7 +97,7 @@ const kTasks: Readonly<Record<string, TaskHelp>> = {
     guide: 'docs/retrieval.md',
   },
   'text-generation': {
-    does: 'A text is continued, or a chat answered.',
+    does: 'Continues a text or answers a chat.',
     needs: 'a decoder; chats also need the package @huggingface/jinja',
     command: 'generate',
     example: 'wattn generate --model HuggingFaceTB/SmolLM2-135M-Instruct --chat --stream "Tell me a story."',
@@ -105,7 +105,7 @@ const kTasks: Readonly<Record<string, TaskHelp>> = {
     guide: 'docs/generation.md',
   },
   'text2text-generation': {
-    does: 'A text becomes another one.',
+    does: 'Transforms a text into another, such as an answer or a rephrasing.',
     needs: 'an encoder-decoder, such as T5 or BART',
     command: 'generate',
     example: 'wattn generate --model google/flan-t5-small "Rephrase: the bakery opens at six."',
@@ -113,7 +113,7 @@ const kTasks: Readonly<Record<string, TaskHelp>> = {
     guide: 'docs/generation.md',
   },
   translation: {
-    does: 'A text is translated.',
+    does: 'Translates a text.',
     needs: 'an encoder-decoder for the two languages',
     command: 'generate',
     example: 'wattn generate --model Helsinki-NLP/opus-mt-en-de --task translation "The bakery opens at six."',
@@ -121,7 +121,7 @@ const kTasks: Readonly<Record<string, TaskHelp>> = {
     guide: 'docs/generation.md',
   },
   summarization: {
-    does: 'A text is summarized.',
+    does: 'Summarizes a text.',
     needs: 'an encoder-decoder for summaries',
     command: 'generate',
     example: 'wattn generate --model google-t5/t5-small --task summarization --file article.txt',

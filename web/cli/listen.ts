@@ -25,7 +25,7 @@ function originsOf(values: Values): string[] {
 function keyOf(values: Values): string | undefined {
   const key = text(values, 'api-key') ?? process.env['WATTN_API_KEY'];
   if (key === undefined || /^[\x21-\x7e]+$/.test(key)) return key;
-  throw new InputError('--api-key: expected letters, digits and signs of ASCII, found others or none');
+  throw new InputError('--api-key: expected printable ASCII characters, found others or none');
 }
 
 export function listenSettings(values: Values): ServerSettings {
@@ -59,7 +59,7 @@ export async function listen({ settings, routes, metrics, waiting, about }: List
     throw new InputError(`--port: cannot listen on ${settings.host}:${settings.port}: ${error.code}`);
   });
   if (!kLoopback.includes(settings.host) && settings.key === undefined)
-    say('everybody who reaches this machine may ask: --api-key KEY asks for a key');
+    say('anyone who can reach this machine can send requests: use --api-key KEY to require a key');
   const ended = new Promise<void>((resolve) => onSignal(resolve));
   await write(`${JSON.stringify({ url, ...about })}\n`);
   await ended;

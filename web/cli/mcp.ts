@@ -29,7 +29,7 @@ const kWaitMs = 10_000;
 class Folders {
   private index: Promise<Index> | undefined;
   private scanning: Promise<void> | undefined;
-  private progress = 'the documents are being read';
+  private progress = 'the documents are being indexed';
 
   constructor(
     private readonly paths: readonly string[],
@@ -54,7 +54,7 @@ class Folders {
     const { documents } = await readDocuments(this.paths);
     const present = new Set(documents.map(({ id }) => id));
     const work = index.add(documents);
-    for await (const { done, total } of work) this.progress = `${done} of ${total} new or changed documents were read`;
+    for await (const { done, total } of work) this.progress = `indexed ${done} of ${total} new or changed documents`;
     await work;
     await index.delete(index.ids().filter((id) => !present.has(id)));
   }
@@ -74,13 +74,13 @@ function readText(tool: string, name: string, value: unknown): string {
 
 function searchTool(folders: Folders, paths: readonly string[]): Tool {
   return {
-    description: `Finds passages by words and meaning in the texts under ${paths.join(', ')}. Best first; a hit has the document's id, the passage and where it is in the text.`,
+    description: `Finds passages by keyword and semantic search in the texts under ${paths.join(', ')}. Best first; a hit has the document's id, the passage and its position in the text.`,
     inputSchema: {
       type: 'object',
       properties: {
-        query: { type: 'string', description: 'What to look for, in plain language.' },
-        top_k: { type: 'integer', minimum: 1, maximum: 100, description: 'Hits, at most. Default 5.' },
-        mode: { type: 'string', enum: kModes, description: 'Default hybrid: words and meaning.' },
+        query: { type: 'string', description: 'What to search for, in plain language.' },
+        top_k: { type: 'integer', minimum: 1, maximum: 100, description: 'Maximum number of hits. Default 5.' },
+        mode: { type: 'string', enum: kModes, description: 'Default hybrid: keyword and semantic search.' },
       },
       required: ['query'],
       additionalProperties: false,
@@ -111,7 +111,7 @@ function searchTool(folders: Folders, paths: readonly string[]): Tool {
 
 function embedTool(embed: () => Promise<FeatureExtractionPipeline>): Tool {
   return {
-    description: 'Turns texts into vectors; texts that mean the same have vectors with a large cosine.',
+    description: 'Turns texts into embeddings; texts with the same meaning have embeddings with a high cosine similarity.',
     inputSchema: {
       type: 'object',
       properties: { texts: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: kMostTexts } },
@@ -135,12 +135,12 @@ function redactTool(
 ): Tool {
   const ofModel = { labels: { type: 'array', items: { type: 'string' }, description: `Kinds of names to replace. Default: ${known.join(', ')}.` } }; // prettier-ignore
   return {
-    description: `Replaces ${known.length > 0 ? 'names, ' : ''}email addresses, phone and card numbers by placeholders such as [EMAIL_1].`,
+    description: `Replaces ${known.length > 0 ? 'names, ' : ''}email addresses, phone and card numbers with placeholders such as [EMAIL_1].`,
     inputSchema: {
       type: 'object',
       properties: {
         text: { type: 'string' },
-        ...(folders && { id: { type: 'string', description: 'In place of a text: the id of a document that search finds.' } }),
+        ...(folders && { id: { type: 'string', description: 'Instead of a text: the id of a document returned by search.' } }),
         ...(known.length > 0 && ofModel),
       },
       additionalProperties: false,
@@ -180,7 +180,7 @@ export async function mcp(values: Values, paths: string[]): Promise<void> {
     redact: redactTool(folders, ner, nerModel === undefined ? [] : labels),
   };
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
-  const about = { version, instructions: 'wattn runs on this machine: no text leaves it.' };
+  const about = { version, instructions: 'wattn runs locally: no text leaves this machine.' };
   const log = (line: string) => void process.stderr.write(`wattn: ${line}\n`);
   const make = (send: (line: string) => void) => new McpServer(about, tools, send, log);
   folders?.current().catch(() => {}); // while the client reads what there is; an error is that of the first search

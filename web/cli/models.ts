@@ -28,7 +28,7 @@ interface Listed {
 const kModels: readonly Listed[] = catalog.models;
 const kMostNamed = 4; // languages; of more, their number
 const kUnits: Readonly<Record<string, number>> = { '': 1, kb: 1e3, mb: 1e6, gb: 1e9 };
-const kVouched: Readonly<Record<string, string>> = { run: ', run with its real weights', card: ', figures of its card' };
+const kVouched: Readonly<Record<string, string>> = { run: ', measured with wattn', card: ', from its model card' };
 
 /** 50000000 or 50MB. */
 function bytesOf(values: Values): number {
@@ -71,7 +71,7 @@ function described(model: Listed): string {
     languagesOf(model),
     `${megabytes(bytes)} to download`,
     ...(memory === undefined ? [] : [`${megabytes(memory)} of memory`]),
-    ...(ms === undefined ? [] : [`${ms} ms a ${ms_of === 'a token' ? 'token' : 'text'}`]),
+    ...(ms === undefined ? [] : [`${ms} ms per ${ms_of === 'a token' ? 'token' : 'text'}`]),
     licence,
   ];
   const worth = quality.map(({ measure, value }) => `${measure} ${value.toFixed(3)}`).join('; ');
@@ -91,7 +91,7 @@ export async function models(values: Values, positionals: string[]): Promise<voi
   const { on, date } = catalog.measured;
   const end =
     found.length === 0
-      ? 'No model of the list is like that. docs/models.md has all repositories that were tried.\n'
-      : `\nMemory and time: ${on}, ${date}. An empty field was not measured. Which for what: docs/choose.md.\n`;
+      ? 'No model of the list matches. docs/models.md lists all repositories that were tested.\n'
+      : `\nMemory and time: ${on}, ${date}. Missing values were not measured. To choose a model: docs/choose.md.\n`;
   await write(`${found.map(described).join('\n')}${end}`);
 }

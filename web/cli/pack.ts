@@ -63,7 +63,7 @@ export async function pack(values: Values, positionals: string[]): Promise<void>
   const hub = text(values, 'hub');
   const out = hub === undefined ? required(values, 'out', 'the file to write') : '';
   if (hub !== undefined && text(values, 'out') !== undefined)
-    throw new InputError('--out: expected no file beside --hub, which names its own');
+    throw new InputError('--out: not allowed with --hub, which chooses the file name');
   const model = modelOf(values);
   if (model === undefined) throw new InputError('--model: expected a model to pack, found none');
   const check = text(values, 'check');

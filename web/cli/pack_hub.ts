@@ -16,7 +16,7 @@ const kTags = { q8: 'Q8_0', q4: 'Q4_0', mixed: 'mixed', native: 'W8', f16: 'F16'
 const kTypes = {
   q8: '8 bits (Q8_0)',
   q4: '4 bits (Q4_0)',
-  mixed: '4 bits where they cost least, else 8 (Q4_0 and Q8_0)',
+  mixed: '4 bits where the loss is smallest, else 8 (Q4_0 and Q8_0)',
   native: "8 bits, the numbers that wattn's `dtype: 'q8'` multiplies (W8)",
   f16: 'half precision (F16)',
   f32: 'single precision (F32)',
@@ -81,7 +81,7 @@ function cardOf({ name, base, head, task, file, dtype, packing, sha256 }: Card):
   const llama =
     packing.llama_cpp === null
       ? `Only wattn reads it: ${packing.why_not}.`
-      : `llama.cpp and what is built on it read the same file (architecture \`${packing.llama_cpp}\`).`;
+      : `llama.cpp and tools built on it read the same file (architecture \`${packing.llama_cpp}\`).`;
   return `---
 ${members.join('\n')}
 ---

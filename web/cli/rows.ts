@@ -103,7 +103,7 @@ function fromJsonLines(text: string, labels: Labels, name: string): PlacedRow[] 
     if (typeof label !== 'number' || labels === 'numbers') return [{ row: row as Record<string, unknown>, place }];
     if (Number.isInteger(label)) return [{ row: { ...row, label: String(label) }, place }];
     throw new InputError(
-      `${place}: expected a string or a whole number as 'label', found ${label} (--loss MSELoss learns numbers)`,
+      `${place}: expected a string or a whole number as 'label', found ${label} (use --loss MSELoss to learn numbers)`,
     );
   });
 }

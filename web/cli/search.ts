@@ -33,7 +33,7 @@ async function readBefore(out: string): Promise<Uint8Array | undefined> {
 
 export async function indexFiles(values: Values, positionals: string[]): Promise<void> {
   if (text(values, 'static') !== undefined) return (await import('./static_index.js')).indexSite(values, positionals);
-  if (text(values, 'base') !== undefined) throw new InputError('--base: expected --static, which it belongs to, found none');
+  if (text(values, 'base') !== undefined) throw new InputError('--base: expected --static with it, found none');
   const out = required(values, 'out', 'the file to write');
   if (positionals.length === 0) throw new InputError('expected the folder to index, found none');
   const { documents, empty } = await readDocuments(positionals);

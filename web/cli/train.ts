@@ -141,7 +141,7 @@ export async function train(values: Values, positionals: string[]): Promise<void
   const state = await readState(stateFile);
   if (flag(values, 'resume') && !state) throw new InputError(`--resume: expected the state of a run, found no ${stateFile}`);
   if (!flag(values, 'resume') && state) {
-    throw new InputError(`--out: ${out} has the state of a run that did not end: go on with --resume, or delete ${kState}`);
+    throw new InputError(`--out: ${out} has the state of an unfinished run: continue it with --resume, or delete ${kState}`);
   }
   await makeFolder(out);
   const { Trainer } = await import('../entries/train_entry.js'); // other commands need none of it
@@ -153,7 +153,7 @@ export async function train(values: Values, positionals: string[]): Promise<void
     resume_from_checkpoint: state,
   }) as FitOptions;
   if (!(await fit(values, trainer, rows, options, stateFile))) {
-    process.stderr.write(`wattn: stopped; --resume goes on from the state in ${out}\n`);
+    process.stderr.write(`wattn: stopped; --resume continues from the state in ${out}\n`);
     process.exitCode = 130;
   } else {
     const files = await trainer.save();
