@@ -305,7 +305,7 @@ describe('wattn', () => {
     mkdirSync(join(place, 'org'));
     symlinkSync(tiny, join(place, 'org/tiny'));
     const { code, error } = await wattn(['tokenize', '--model', 'org/tiny', 'the'], undefined, place);
-    expect([code, error]).toEqual([2, expect.stringMatching(/could be a hub id or the folder of that name: write \.\/org\/tiny/)]);
+    expect([code, error]).toEqual([2, expect.stringMatching(/could be a Hub id or a local folder: write \.\/org\/tiny/)]);
     expect((await wattn(['tokenize', '--model', './org/tiny', 'the'], undefined, place)).code).toBe(0);
     rmSync(place, { recursive: true });
   });
