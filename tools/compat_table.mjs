@@ -2,8 +2,8 @@
 //
 //     node tools/compat_table.mjs [FOLDER]
 //
-// FOLDER: of the package @huggingface/transformers. Default: where bench/web/against_transformers_js.mjs installs it. Names come from its type
-// declarations. Whether wattn has them is asked of dist/; for the rest, kReasons says why not. Fails for a name without a reason, and below 95 %.
+// FOLDER: the package @huggingface/transformers. Default: where bench/web/against_transformers_js.mjs installs it. Names come from its type
+// declarations and are looked up in dist/; kReasons explains each missing one. Fails if a missing name has no reason, and below 95 %.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as wattn from '../dist/node.js';
@@ -15,46 +15,46 @@ const text = (file) => readFileSync(join(rival, 'types', file), 'utf8');
 
 /** Why wattn lacks a name that a text program may use, and what it has instead. */
 const kReasons = {
-  interpolate: 'of images',
-  interpolate_4d: 'of images',
-  rfft: 'of sounds',
-  BaseModelOutput: 'a type here: outputs are plain objects',
-  CausalLMOutput: 'a type here: outputs are plain objects',
-  CausalLMOutputWithPast: 'a type here: outputs are plain objects',
-  MaskedLMOutput: 'a type here: outputs are plain objects',
-  ModelOutput: 'a type here: outputs are plain objects',
-  QuestionAnsweringModelOutput: 'a type here: outputs are plain objects',
-  Seq2SeqLMOutput: 'a type here: outputs are plain objects',
-  SequenceClassifierOutput: 'a type here: outputs are plain objects',
-  TokenClassifierOutput: 'a type here: outputs are plain objects',
-  return_token_type_ids: 'an option of each call',
+  interpolate: 'for images only',
+  interpolate_4d: 'for images only',
+  rfft: 'for audio only',
+  BaseModelOutput: 'a type in wattn: outputs are plain objects',
+  CausalLMOutput: 'a type in wattn: outputs are plain objects',
+  CausalLMOutputWithPast: 'a type in wattn: outputs are plain objects',
+  MaskedLMOutput: 'a type in wattn: outputs are plain objects',
+  ModelOutput: 'a type in wattn: outputs are plain objects',
+  QuestionAnsweringModelOutput: 'a type in wattn: outputs are plain objects',
+  Seq2SeqLMOutput: 'a type in wattn: outputs are plain objects',
+  SequenceClassifierOutput: 'a type in wattn: outputs are plain objects',
+  TokenClassifierOutput: 'a type in wattn: outputs are plain objects',
+  return_token_type_ids: 'pass it as an option of each call',
   config: '`AutoConfig`',
-  ort_tensor: 'inner: there is no ONNX Runtime',
-  decode_single: 'inner: `decode` does its work',
-  add_bos_token: 'post-processing in tokenizer.json says it',
-  add_eos_token: 'post-processing in tokenizer.json says it',
-  experimental_useCrossOriginStorage: 'an experiment of browsers',
-  cacheKey: 'entries are kept by the hash of their content',
-  max_time: 'not there either: it has no effect; here `signal: AbortSignal.timeout(ms)`',
-  num_beam_groups: 'not there either: it has no effect',
-  penalty_alpha: 'not there either: it has no effect',
-  typical_p: 'not there either: it has no effect',
-  epsilon_cutoff: 'not there either: it has no effect',
-  eta_cutoff: 'not there either: it has no effect',
-  diversity_penalty: 'not there either: it has no effect',
-  encoder_repetition_penalty: 'not there either: it has no effect',
-  encoder_no_repeat_ngram_size: 'not there either: it has no effect',
-  force_words_ids: 'not there either: it has no effect',
-  constraints: 'not there either: it has no effect',
-  remove_invalid_values: 'not there either: it has no effect',
-  exponential_decay_length_penalty: 'not there either: it has no effect',
-  forced_decoder_ids: 'of speech',
-  begin_suppress_tokens: 'of speech',
-  guidance_scale: 'of music',
+  ort_tensor: 'internal: wattn does not use ONNX Runtime',
+  decode_single: 'internal: use `decode`',
+  add_bos_token: 'set by the post-processor in tokenizer.json',
+  add_eos_token: 'set by the post-processor in tokenizer.json',
+  experimental_useCrossOriginStorage: 'an experimental browser feature',
+  cacheKey: 'cache entries are keyed by content hash',
+  max_time: 'also ignored by transformers.js; use `signal: AbortSignal.timeout(ms)`',
+  num_beam_groups: 'also ignored by transformers.js',
+  penalty_alpha: 'also ignored by transformers.js',
+  typical_p: 'also ignored by transformers.js',
+  epsilon_cutoff: 'also ignored by transformers.js',
+  eta_cutoff: 'also ignored by transformers.js',
+  diversity_penalty: 'also ignored by transformers.js',
+  encoder_repetition_penalty: 'also ignored by transformers.js',
+  encoder_no_repeat_ngram_size: 'also ignored by transformers.js',
+  force_words_ids: 'also ignored by transformers.js',
+  constraints: 'also ignored by transformers.js',
+  remove_invalid_values: 'also ignored by transformers.js',
+  exponential_decay_length_penalty: 'also ignored by transformers.js',
+  forced_decoder_ids: 'for speech only',
+  begin_suppress_tokens: 'for speech only',
+  guidance_scale: 'for music only',
   output_attentions: 'call the model with the ids that `generate` returns',
   output_hidden_states: 'call the model with the ids that `generate` returns',
   output_scores: 'call the model for its logits',
-  generation_kwargs: 'not there either: it has no effect',
+  generation_kwargs: 'also ignored by transformers.js',
 };
 
 /** Exports that are not for text, or one for each architecture, which the Auto classes stand for. */
@@ -195,22 +195,24 @@ const unexplained = missing.filter(([, name]) => !Object.hasOwn(kReasons, name))
 const idle = Object.keys(kReasons).filter((name) => !missing.some(([, one]) => one === name));
 if (unexplained.length > 0) fail(`no reason for ${unexplained.map((pair) => pair.join(': ')).join(', ')}`);
 if (idle.length > 0) fail(`a reason for what is not missing: ${idle.join(', ')}`);
-// What has no effect there either, is not for text, or is called by the library alone is not what a text program uses.
+// Text programs do not use names that transformers.js ignores, that are not for text, or that only the library calls.
 const noUse = missing.filter(([, name]) =>
-  /^not there either|^of (images|sounds|speech|music)|^inner|^a type here|^an experiment/.test(kReasons[name]),
+  /^also ignored by transformers|^for (images|audio|speech|music) only|^internal|^a type in wattn|^an experimental/.test(
+    kReasons[name],
+  ),
 ).length;
 const share = there / (all - noUse);
 const { version } = JSON.parse(readFileSync(join(rival, 'package.json'), 'utf8'));
-const table = `Of ${all - noUse} names that version ${version} declares for text, wattn has ${there} (${(100 * share).toFixed(1)} %). Classes of single
-architectures (\`BertModel\`, \`GPT2Tokenizer\`) and those of images and sounds are not counted: \`AutoModel..\` and \`AutoTokenizer\` load every architecture.
+const table = `Of ${all - noUse} names that version ${version} declares for text, wattn has ${there} (${(100 * share).toFixed(1)} %). The count leaves out classes for images and
+audio, and classes for single architectures (\`BertModel\`, \`GPT2Tokenizer\`): \`AutoModel..\` and \`AutoTokenizer\` load every architecture.
 
-| | here | names |
+| | in wattn | names |
 |---|---|---|
 ${rows.join('\n')}
 
-The rest, with what to use:
+Missing names, and what to use instead:
 
-| name | instead |
+| name | use instead, or reason |
 |---|---|
 ${missing.map(([title, name]) => `| \`${name}\` (${title.replace(/ \(.*/, '')}) | ${kReasons[name]} |`).join('\n')}
 `;
