@@ -546,6 +546,51 @@ describe('Trainer', () => {
     );
   });
 
+  it('trains and saves whole modules beside LoRA, as PEFT does', async () => {
+    const saved = { modules_to_save: ['word_embeddings', 'attention.output.LayerNorm', '1.output.dense'], max_steps: 4 };
+    const run = async (options: Partial<TrainerOptions>, fit = {}) => {
+      const trainer = await load({ ...saved, ...options });
+      const losses = (await reportsOf(trainer, kLabelled, fit)).map(({ loss }) => loss);
+      const [vectors, files] = [await vectorsOf(trainer), await trainer.save()];
+      await trainer.dispose();
+      return { losses, vectors, files };
+    };
+    const [plain, whole] = [await run({ modules_to_save: null as never }), await run({})];
+    expect(whole.losses[0]).toBe(plain.losses[0]);
+    expect(whole.losses[3]).not.toBe(plain.losses[3]);
+    expect(await run({ worker: true, threads: 2 })).toEqual(whole);
+
+    const stopped = await load(saved);
+    for await (const { step } of stopped.fit(kLabelled)) if (step === 2) break;
+    const state = await stopped.state();
+    await stopped.dispose();
+    const resumed = await run({}, { resume_from_checkpoint: state });
+    expect([resumed.vectors, resumed.files]).toEqual([whole.vectors, whole.files]);
+
+    const config = JSON.parse(new TextDecoder().decode(whole.files['adapter_config.json']));
+    expect(config.modules_to_save).toEqual(saved.modules_to_save);
+    const names = Object.keys(nn.load_safetensors(whole.files['adapter_model.safetensors'] as Uint8Array));
+    const prefix = 'base_model.model.';
+    expect(names.filter((name) => !name.includes('.lora_')).sort()).toEqual(
+      [
+        `${prefix}embeddings.word_embeddings.weight`,
+        ...[0, 1].flatMap((layer) =>
+          ['weight', 'bias'].map((part) => `${prefix}encoder.layer.${layer}.attention.output.LayerNorm.${part}`),
+        ),
+        ...['weight', 'bias'].map((part) => `${prefix}encoder.layer.1.output.dense.${part}`),
+      ].sort(),
+    );
+    const embed = await pipeline('feature-extraction', tiny, { adapter: whole.files });
+    expect(largestDifference([...(await embed(kTexts)).data], whole.vectors)).toBeLessThan(1e-5);
+    await embed.dispose();
+
+    const refused = async (modules_to_save: unknown, message: RegExp) => {
+      await expectError(() => run({ modules_to_save } as Partial<TrainerOptions>), 'InputError', message);
+    };
+    await refused([], /'modules_to_save': expected an array of names, found/);
+    await refused(['word_embedding'], /expected modules such as 'word_embeddings', found 'word_embedding'/);
+  });
+
   it('goes on only with the rows, options and model of the run that stopped', async () => {
     const first = await load({ max_steps: 6 });
     for await (const { step } of first.fit(kLabelled)) if (step === 2) break;
