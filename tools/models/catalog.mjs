@@ -1,4 +1,4 @@
-// The tables of docs/choose.md, of models/catalog.json: the one list of models, which `wattn models` and the demo's choice of a model read too.
+// The tables of docs/choose.md, made from models/catalog.json. `wattn models` and the demo's model picker read the same list.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../lib/shell.mjs';
@@ -7,7 +7,7 @@ import { asTable } from './table.mjs';
 export const catalogFile = join(root, 'models/catalog.json');
 export const choiceDocument = join(root, 'docs/choose.md');
 
-const kSources = { shipped: 'a package of ours', run: 'run with its real weights', card: 'its card: not run here' };
+const kSources = { shipped: 'our own package', run: 'run with real weights', card: 'model card; not run here' };
 const kNames = new Intl.DisplayNames(['en'], { type: 'language' });
 const kMostNamed = 4; // languages; of more, their number
 
@@ -18,7 +18,7 @@ const languagesOf = ({ languages }) => {
 };
 const qualityOf = ({ quality = [] }) =>
   quality
-    .map(({ measure, value, source }) => `${measure}: ${value.toFixed(3)}${source === 'its card' ? ' (its card)' : ''}`)
+    .map(({ measure, value, source }) => `${measure}: ${value.toFixed(3)}${source === 'its card' ? ' (model card)' : ''}`)
     .join('; ');
 const timeOf = ({ ms, ms_of }) => (ms === undefined ? '' : `${ms} ms${ms_of ? ` ${ms_of}` : ''}`);
 
@@ -46,8 +46,8 @@ export function choiceTables({ measured, models } = JSON.parse(readFileSync(cata
     kSources[model.from],
   ]);
   return {
-    wants: asTable(['you want', 'this line', 'download', 'more'], wants),
-    models: asTable(['model', 'tasks', 'languages', 'download', 'memory', 'quality', 'one text', 'licence', 'known from'], rows),
-    measured: `Memory and time: ${measured.on}, ${measured.date}; the text has ${measured.text.split(' ').length} words.`,
+    wants: asTable(['you want to', 'call', 'download', 'more'], wants),
+    models: asTable(['model', 'tasks', 'languages', 'download', 'memory', 'quality', 'one text', 'licence', 'source'], rows),
+    measured: `Memory and time measured on ${measured.on}, ${measured.date}, with a text of ${measured.text.split(' ').length} words.`,
   };
 }
