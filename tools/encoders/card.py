@@ -167,8 +167,8 @@ def large_card(report, scores):
     worst = min(kept, key=kept.get)
     return f"""# wattn-large
 
-A sentence encoder for English in {report['bytes'] / 1e6:.2f} MB, for [wattn](https://www.npmjs.com/package/wattn): bge-small-en-v1.5 (MIT) with weights of four bits, {len(report['layers'])} of its
-12 layers and {report['pieces']:,} of its 30,522 word pieces. It reads 512 tokens, twice as many as `wattn-base`, and is for search in longer English texts, similarity,
+A sentence encoder for English in {report['bytes'] / 1e6:.2f} MB, for [wattn](https://www.npmjs.com/package/wattn): bge-small-en-v1.5 (MIT) with 4-bit weights, {len(report['layers'])} of its
+12 layers and {report['pieces']:,} of its 30,522 word pieces. It reads 512 tokens, twice as many as `wattn-base`, and suits search in longer English texts, similarity,
 clustering and classification.
 
 ```sh
@@ -184,51 +184,51 @@ const documents = await embed(['The bakery opens at six.', 'Trains leave every h
 const query = await embed.encode_query(['When can I buy fresh bread?']); // with the prompt for questions
 ```
 
-In Node the name is enough: `pipeline('feature-extraction', 'wattn-large')`. The file is a GGUF of BERT under llama.cpp's names, which was not tried there; the prompt is yours to add there.
+In Node, pass the name: `pipeline('feature-extraction', 'wattn-large')`. The file is a BERT GGUF with llama.cpp's names. It was not tested in llama.cpp, where you have to add the prompt yourself.
 
-BERT with {len(report['layers'])} layers of width 384 (all but number {', '.join(map(str, dropped))}, from 0), 12 heads, a feed-forward width of {report['inner']:,}, at most 512 tokens: {report['parameters']:,} parameters. The vector is the state of
-`[CLS]`, of unit length. Vectors are close to the teacher's, but the two must not be mixed in one index. `encode_query`, `Index` and `Retriever` put
-"{report['prompt'].strip()}" before a query, as the teacher wants it. Licence: Apache-2.0; the teacher's, MIT, is in NOTICE. SHA-256: `{report['sha256']}`.
+BERT with {len(report['layers'])} layers of width 384 (all but number {', '.join(map(str, dropped))}, from 0), 12 heads, a feed-forward width of {report['inner']:,}, at most 512 tokens: {report['parameters']:,} parameters. The embedding is the state of
+`[CLS]`, scaled to unit length. Embeddings are close to the teacher's, but do not mix the two in one index. `encode_query`, `Index` and `Retriever` prepend
+"{report['prompt'].strip()}" to a query, as the teacher requires. Licence: Apache-2.0; the teacher's licence, MIT, is in NOTICE. SHA-256: `{report['sha256']}`.
 
 ## Scores
 
-Measured with wattn (`tools/score_models.mjs`), in its default `q8`; "teacher" is bge-small-en-v1.5 in the same program, also in `q8` (of STS-B test, CISI, MED and XQuAD to three digits, measured before). BM25 is that of wattn's `Index`, without stemming.
-Higher is better. A cell is empty where nothing was measured.
+Measured with wattn (`tools/score_models.mjs`) in its default `q8`. "Teacher" is bge-small-en-v1.5 in the same program, also in `q8`; its scores on STS-B test, CISI, MED and XQuAD were measured earlier, to three digits. BM25 is the keyword search of wattn's `Index`, without stemming.
+Higher is better. Empty cells were not measured.
 
 {score_table(scores, ["wattn-large", *others], {"bge-small-en-v1.5": "teacher"})}
 
-Of its teacher's figures it keeps {100 * sum(kept.values()) / len(kept):.1f} % on average over {len(kept)} sets ({', '.join(f"{name.split(',')[0]} {100 * share:.1f} %" for name, share in kept.items())}). The aim was 96 % on average
-and 94 % in each; the lowest is {worst.split(',')[0]} with {100 * kept[worst]:.1f} %.
+It keeps {100 * sum(kept.values()) / len(kept):.1f} % of its teacher's scores on average over {len(kept)} sets ({', '.join(f"{name.split(',')[0]} {100 * share:.1f} %" for name, share in kept.items())}). The target was 96 % on average
+and 94 % on each set; the lowest is {worst.split(',')[0]} with {100 * kept[worst]:.1f} %.
 
-## What it is worse at
+## Limitations
 
-- **Exact words.** Names, codes and rare terms: BM25 is better on texts full of them. wattn's `Index` uses both.
-- **Rare words.** Words whose pieces are missing fall into more pieces, and their vectors suffer most.
-- **Speed.** It has {len(report['layers'])} layers; `wattn-base` has six, and takes about half the time.
-- **Cosines lie close together**, as its teacher's do. Compare them with each other, not with a fixed limit from another model.
-- **Languages.** English only; words of other alphabets become unknown tokens, which is reported (`unknown`).
+- **Exact words.** Names, codes and rare terms: keyword search (BM25) is better for texts full of them. wattn's `Index` combines both.
+- **Rare words.** Words whose pieces were removed split into more pieces, and their embeddings lose the most quality.
+- **Speed.** It has {len(report['layers'])} layers; `wattn-base` has six and takes about half the time.
+- **Narrow range of cosines.** As with its teacher, cosines are close together. Compare them with each other, not with a fixed threshold from another model.
+- **Languages.** English only. Words in other alphabets become unknown tokens; wattn reports this (`unknown`).
 
-It inherits the biases of its teacher and its texts.
+It inherits the biases of its teacher and its training texts.
 
 ## How it was made
 
-By the scripts in wattn's `tools/encoders` (README there). The layers that go were chosen by the correlation of the cosines of some sentences with the teacher's; the pieces
-that stay are special ones, single characters, and those that are most frequent over the sources below, each source counting alike. {how_large(report)} Positions were rounded to q8_0. Versions: {', '.join(f'{k} {v}' for k, v in report['versions'].items())}.
+It was made with the scripts in wattn's `tools/encoders`; their README has the details. Layers were removed so that the cosines of sample sentences correlate best with the teacher's. The kept word pieces are special tokens, single
+characters, and the most frequent pieces in the sources below, with equal weight for each source. {how_large(report)} Positions were rounded to q8_0. Versions: {', '.join(f'{k} {v}' for k, v in report['versions'].items())}.
 
-Texts that share 40 consecutive letters with an evaluation text, or equal one, were removed: STS-B dev and test, STS 2012-16, SST-2, XQuAD, CISI, MED, and the test texts of
-TREC, HWU64 and SNIPS. No choice was made by a test set.
+Texts that equal an evaluation text or share 40 consecutive letters with one were removed: STS-B dev and test, STS 2012-16, SST-2, XQuAD, CISI, MED, and the test texts of
+TREC, HWU64 and SNIPS. No decision was based on a test set.
 
 {source_table(report)}
 """
 
 
 def how_large(report):
-    fitted = f"""Layer after layer, each matrix was fitted by least squares to what the teacher computes in its place, from what
-the rounded layers before it give, and rounded to GGUF's q4_0 by GPTQ (Frantar et al. 2022, Li et al. 2025): {report['fitted']:,} texts, no gradient."""
+    fitted = f"""Layer by layer, each matrix was fitted by least squares to reproduce the teacher's output from the output of
+the rounded layers before it. It was then rounded to GGUF's q4_0 with GPTQ (Frantar et al. 2022, Li et al. 2025). This used {report['fitted']:,} texts and no gradients."""
     if not report["steps"]:
         return fitted
     return f"""{fitted} Then it was trained with
-the rounding in the loop: {report['steps']:,} steps of at most 2,048 tokens, the loss of `wattn-base` (README there)."""
+rounding applied in every step: {report['steps']:,} steps of at most 2,048 tokens, with the loss of `wattn-base` (see its README)."""
 
 
 CARDS = {"large": (large_card, "README.md"), "base": (base_card, "README.md"), "default": (default_card, "CARD.md")}

