@@ -250,7 +250,7 @@ describe('wattn train', () => {
     stopped.stdout.on('data', (text) => (lines += text));
     stopped.stderr.on('data', (text) => (error += text));
     const [code] = await once(stopped, 'close');
-    expect([code, error]).toEqual([130, expect.stringMatching(/^wattn: stopped; --resume goes on .*\n$/)]);
+    expect([code, error]).toEqual([130, expect.stringMatching(/^wattn: stopped; --resume continues .*\n$/)]);
     expect(readdirSync(path('stopped'))).toEqual(['trainer_state.safetensors']);
     const { step } = JSON.parse(lines.trim().split('\n').at(-1) as string);
     const rest = linesOf(await wattn(args(data, 'stopped', ...more, '--resume')));
@@ -281,7 +281,7 @@ describe('wattn train', () => {
     await refused(
       'h.jsonl',
       '{"text":"a","label":0.5}',
-      /h\.jsonl, line 1: .* whole number as 'label', found 0\.5 \(--loss MSELoss/,
+      /h\.jsonl, line 1: .* whole number as 'label', found 0\.5 \(use --loss MSELoss/,
     );
     await refused('d.jsonl', `${good}${good}`, /two labels/);
     await refused('e.jsonl', '\n', /expected rows, found none/);

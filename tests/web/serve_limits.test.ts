@@ -270,7 +270,7 @@ it('says when everybody may ask, and refuses wrong settings by name', async () =
 it.each([
   [['--port', '70000'], /--port: expected a number from 0 to 65535, found '70000'/],
   [['--cors', 'example.org'], /--cors: expected an origin such as https:\/\/example\.org, or \*, found 'example\.org'/],
-  [['--api-key', ''], /--api-key: expected letters/],
+  [['--api-key', ''], /--api-key: expected printable ASCII characters/],
   [['--workers', '0'], /--workers: expected a whole number/],
   [['--task', 'ner'], /--task: expected feature-extraction or/],
   [['a text'], /expected options only, found 'a text'/],

@@ -46,7 +46,8 @@ export function adapterFiles(
       ),
     );
   const isOfHead = (name: string) => name.endsWith('.weight') && !/\.lora_[AB]\.weight$/.test(name) && !isSaved(name); // others are biases
-  const heads = tensors.filter(({ name }) => isOfHead(name)).map(({ name }) => name.split('.')[2] as string);
+  const hasHead = isHead && task in kHeads; // else all whole tensors are of modules_to_save
+  const heads = hasHead ? tensors.filter(({ name }) => isOfHead(name)).map(({ name }) => name.split('.')[2] as string) : [];
   const task_type = {
     'text-classification': 'SEQ_CLS',
     'token-classification': 'TOKEN_CLS',
@@ -56,7 +57,7 @@ export function adapterFiles(
   }[isHead ? task : 'feature-extraction'];
   const target_modules = targets[0] === 'all-linear' ? 'all-linear' : targets;
   const modules_to_save = saved.length + heads.length > 0 ? [...new Set([...saved, ...heads])] : null;
-  const { id2label, problem_type } = isHead && task in kHeads ? config : {};
+  const { id2label, problem_type } = hasHead ? config : {};
   return save_adapter(
     Object.fromEntries(tensors.map(({ name, dims, data }) => [name, new Tensor('float32', data, dims)])),
     {
