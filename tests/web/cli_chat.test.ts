@@ -96,7 +96,7 @@ describe('wattn chat', () => {
     await type('/again\n', /tokens in/);
     await type(`/save ${kept}\n`, />/);
     await type('/load /nowhere/x\n', /cannot read/);
-    await type(`/file ${kept}\n`, /characters, before the next message/);
+    await type(`/file ${kept}\n`, /characters, added to the next message/);
     await type('/clear\n', />/);
     await type(`/load ${kept}\n`, />/);
     await type('/again\n', /tokens in/);
