@@ -229,9 +229,11 @@ Result<void> Trainer::check_saved() const {
     const std::vector<std::string_view> near = alike(end, known);
     std::string list;
     for (const std::string_view name : near.empty() ? known : near) {
-      list += (list.empty() ? "'" : ", '") + std::string(name) + "'";
+      list += list.empty() ? "'" : ", '";
+      list.append(name) += '\'';
     }
-    return input_error("modules_to_save: expected modules such as " + list + ", found '" + end + "'");
+    list.append(", found '").append(end) += '\'';
+    return input_error("modules_to_save: expected modules such as " + list);
   }
   return {};
 }
