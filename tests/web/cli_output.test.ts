@@ -5,6 +5,7 @@ import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, mkdtempSync, op
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cli, wattn, type Said } from './cli_support.js';
+import { begun, finished, onSignal } from '../../web/cli/signals.js';
 import { root, tiny, until } from './support.js';
 
 let folder: string;
@@ -127,6 +128,24 @@ describe('--out', () => {
 });
 
 describe('signals', () => {
+  it('find their handler while a file is begun and finished', () => {
+    const changed: unknown[] = [];
+    const note = (name: unknown) => changed.push(name);
+    onSignal(() => {});
+    try {
+      process.on('removeListener', note);
+      begun('a');
+      begun('b');
+      finished('a');
+      finished('b');
+      expect([changed, process.listenerCount('SIGINT')]).toEqual([[], 1]);
+    } finally {
+      onSignal(undefined);
+      process.off('removeListener', note);
+    }
+    expect([changed, process.listenerCount('SIGINT')]).toEqual([['SIGHUP', 'SIGINT', 'SIGTERM'], 0]);
+  });
+
   it.each(['SIGINT', 'SIGTERM'] as const)('%s in the middle of a file leaves the one that was there', async (signal) => {
     writeFileSync(path('model.gguf'), 'before');
     execFileSync('mkfifo', [path('corpus')]); // nobody writes into it: the command waits, its file is open

@@ -20,12 +20,17 @@ function end(signal: NodeJS.Signals): void {
   process.kill(process.pid, signal); // as without a handler: the shell sees what ended it
 }
 
-/** Without a reason for handlers there are none, so that signals end the process even within a long call into WebAssembly. */
+let isWatching = false;
+
+/**
+ * Without a reason for handlers there are none, so that signals end the process even within a long call into WebAssembly. With one they stay:
+ * a signal that arrives while they are taken off and put on again would be lost.
+ */
 function watch(): void {
-  for (const signal of kSignals) {
-    process.off(signal, end);
-    if (stop || unfinished.size > 0) process.on(signal, end);
-  }
+  const isWanted = stop !== undefined || unfinished.size > 0;
+  if (isWanted === isWatching) return;
+  isWatching = isWanted;
+  for (const signal of kSignals) process[isWanted ? 'on' : 'off'](signal, end);
 }
 
 /** The first signal calls `handler`, the next one ends the process. undefined: the first one does. */
