@@ -309,6 +309,8 @@ Result<void> FullModelHandle::train_begin(Arguments& in, PlainAnswer& out) {
   const TrainBegunAnswer say{out};
   say.target_modules(std::vector<std::string>(trainer_->target_modules()));
   say.excluded_modules(std::vector<std::string>(trainer_->excluded_modules()));
+  say.head_modules(trainer_->head_modules());
+  say.fan_in_fan_out(trainer_->fan_in_fan_out());
   say.ties_embeddings(trainer_->ties_embeddings());
   say.fingerprint(std::string(trainer_->fingerprint()));
   return {};

@@ -2,6 +2,7 @@
 // on the order of the rows, on epochs, evaluation and when to stop.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -170,6 +171,10 @@ class Trainer {
   const std::vector<std::string>& target_modules() const { return options_.target_modules; }
   // What PEFT would also find under those names, and is no part of the adapter: a pooler.
   std::vector<std::string> excluded_modules() const;
+  // The modules of a head, which the adapter has whole: without its pooler.
+  std::vector<std::string> head_modules() const;
+  // Whether LoRA adds to matrices that the checkpoint has transposed (PEFT's fan_in_fan_out).
+  bool fan_in_fan_out() const { return std::ranges::any_of(targets_, &LoraTarget::transposed); }
   // Whether the adapter has embeddings that are the head over the vocabulary, too (PEFT's ensure_weight_tying).
   bool ties_embeddings() const;
 
@@ -184,6 +189,7 @@ class Trainer {
     std::string module;  // the checkpoint's name, without ".weight"
     WeightRows rows;
     bool is_first;                                        // of the layers of its stack
+    bool transposed;                                      // in the checkpoint, as GPT-2's Conv1D
     std::function<std::int64_t(std::int64_t row)> place;  // among rows, of the checkpoint's row
   };
   // A weight of a plan that learns beside LoRA: of its kind, the gradient.

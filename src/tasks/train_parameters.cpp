@@ -116,7 +116,8 @@ std::vector<Trainer::LoraTarget> Trainer::lora_targets() const {
       if (layer == &of.relative_qk || layer == &of.convolution_filter) continue;
       const std::int64_t rows = weight.shape[weight.transposed ? 1 : 0], first = rows == layer->out ? 0 : weight.first;
       const auto place = [=](std::int64_t row) { return weight.place(row) - first; };
-      out.push_back({weight.name.substr(0, weight.name.size() - kWeight.size()), {*layer, first, rows}, own == 0, place});
+      out.push_back(
+          {weight.name.substr(0, weight.name.size() - kWeight.size()), {*layer, first, rows}, own == 0, weight.transposed, place});
     }
   }
   return out;

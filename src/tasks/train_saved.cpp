@@ -33,6 +33,22 @@ const Weight* weight_at(const Transformer& stack, const void* at) {
   return found == weights.end() ? nullptr : &*found;
 }
 
+// PEFT cannot load what it saves of a module inside another.
+Result<void> check_apart(const std::vector<std::string>& modules, const std::vector<std::string>& ends) {
+  for (const std::string& module : modules) {
+    std::vector<std::string_view> saved;
+    any_path(module, [&](std::string_view path) {
+      if (std::ranges::any_of(ends, [&](const std::string& end) { return path.ends_with(end); })) saved.push_back(path);
+      return false;
+    });
+    if (saved.size() < 2) continue;
+    std::string found = "found '";
+    found.append(saved[0]).append("' in '").append(saved[1]) += '\'';
+    return input_error("modules_to_save: expected modules that are not inside each other, " + found);
+  }
+  return {};
+}
+
 Error cannot_save(const std::string& name, const char* why) {
   return unsupported_error("modules_to_save: '" + name + "' " + why + "; name other modules");
 }
@@ -54,6 +70,16 @@ bool Trainer::is_saved(const std::string& module, bool by_parts) const {
       return path.ends_with(end) && (!by_parts || path == end || path[path.size() - end.size() - 1] == '.');
     });
   });
+}
+
+std::vector<std::string> Trainer::head_modules() const {
+  std::vector<std::string> out;
+  for (const NamedTensor& tensor : model_.head() ? head_tensors(model_) : std::vector<NamedTensor>()) {
+    std::string module = tensor.name.substr(0, tensor.name.find('.'));
+    const bool is_pooler = model_.arch().names.pooler && tensor.name.starts_with(model_.arch().names.pooler);
+    if (!is_pooler && std::ranges::find(out, module) == out.end()) out.push_back(std::move(module));
+  }
+  return out;
 }
 
 bool Trainer::ties_embeddings() const {
@@ -235,7 +261,9 @@ Result<void> Trainer::check_saved() const {
     list.append(", found '").append(end) += '\'';
     return input_error("modules_to_save: expected modules such as " + list);
   }
-  return {};
+  std::vector<std::string> ends = head_modules();
+  ends.insert(ends.end(), options_.modules_to_save.begin(), options_.modules_to_save.end());
+  return check_apart(modules, ends);
 }
 
 void Trainer::read_saved_gradients() {

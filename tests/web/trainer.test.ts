@@ -588,7 +588,31 @@ describe('Trainer', () => {
       await expectError(() => run({ modules_to_save } as Partial<TrainerOptions>), 'InputError', message);
     };
     await refused([], /'modules_to_save': expected an array of names, found/);
+    await refused(['embeddings'], /not inside each other, found 'embeddings.word_embeddings' in 'embeddings'/);
     await refused(['word_embedding'], /expected modules such as 'word_embeddings', found 'word_embedding'/);
+  });
+
+  it.each([
+    ['smollm', ['lm_head'], { ensure_weight_tying: true, fan_in_fan_out: false }, 'model.embed_tokens.weight'],
+    ['gpt2', ['wpe', 'ln_f'], { ensure_weight_tying: false, fan_in_fan_out: true }, 'transformer.wpe.weight'],
+  ])('saves modules of a language model (%s)', async (name, modules_to_save, expected, tensor) => {
+    const base = join(goldens, 'decoders', name);
+    const trainer = await Trainer.from_pretrained(base, { task: 'text-generation', threads: 1, max_steps: 2, modules_to_save });
+    await reportsOf(trainer, [{ text: '! # !' }, { text: '# #' }]);
+    const files = await trainer.save();
+    await trainer.dispose();
+    const config = JSON.parse(new TextDecoder().decode(files['adapter_config.json']));
+    expect(config).toMatchObject({ ...expected, modules_to_save, task_type: 'CAUSAL_LM' });
+    expect(Object.keys(nn.load_safetensors(files['adapter_model.safetensors'] as Uint8Array))).toContain(
+      `base_model.model.${tensor}`,
+    );
+    const logitsOf = async (options: object) => {
+      const model = await AutoModelForCausalLM.from_pretrained(base, { threads: 1, ...options });
+      const { logits } = await model({ input_ids: [[3, 5, 3]] });
+      await model.dispose();
+      return [...(logits as { data: Float32Array }).data];
+    };
+    expect(largestDifference(await logitsOf({ adapter: files }), await logitsOf({}))).toBeGreaterThan(1e-5);
   });
 
   it('goes on only with the rows, options and model of the run that stopped', async () => {

@@ -672,6 +672,10 @@ export interface TrainBegunAnswer extends Answer {
   target_modules: string[];
   /** what PEFT would find, too, under those names */
   excluded_modules: string[];
+  /** of a head, which is saved with the adapter */
+  head_modules: string[];
+  /** LoRA's matrices are transposed in the checkpoint */
+  fan_in_fan_out: boolean;
   /** the adapter has a head's weights too, which are the embeddings */
   ties_embeddings: boolean;
   fingerprint: string;

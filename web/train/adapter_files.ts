@@ -4,8 +4,8 @@ import type { readConfig } from '../engine/labels.js';
 import { save_adapter, type AdapterConfig, type AdapterLabels } from '../source/peft.js';
 import { saveSealed } from '../source/sealed.js';
 import type { ModelSpecifier } from '../source/types.js';
-import type { SeamNamedTensor } from './train_files.js';
-import { kHeads, type Settings } from './trainer_options.js';
+import type { SeamBegun, SeamNamedTensor } from './train_files.js';
+import type { Settings } from './trainer_options.js';
 
 /** The model that was loaded, as an adapter's base. */
 export type Origin = Pick<AdapterConfig, 'base_model_name_or_path' | 'revision'>;
@@ -16,38 +16,23 @@ export function originOf(model: ModelSpecifier | null, revision: string | null |
   return { base_model_name_or_path: model, ...(revision && { revision }) };
 }
 
-/** targets, excluded: modules. ties: embeddings are saved that are the head, too. config: config.json. */
+/** adapted: what the engine says of the adapter. config: config.json. */
 interface Adapted {
-  targets: readonly string[];
-  excluded: readonly string[];
-  ties: boolean;
+  adapted: SeamBegun;
   origin: Origin;
   isHead: boolean;
   config: ReturnType<typeof readConfig>;
 }
 
-/** LoRA's matrices and a head as PEFT has them. */
+/** LoRA's matrices, and modules that are saved whole, as PEFT has them. */
 export function adapterFiles(
   tensors: readonly SeamNamedTensor[],
   settings: Settings,
-  { targets, excluded, ties, origin, isHead, config }: Adapted,
+  { adapted, origin, isHead, config }: Adapted,
 ): Promise<Map<string, Uint8Array>> {
   const { r = 8, lora_alpha = 2 * r, lora_dropout = 0, bias = 'none', task } = settings;
   const { use_rslora = false, use_dora = false } = settings;
-  const saved = settings.modules_to_save ?? [];
-  // As in PEFT: the end of its name decides, or the end of the name of a module around it.
-  const isSaved = (name: string) =>
-    name.split('.').some((_, i, parts) =>
-      saved.some((end) =>
-        parts
-          .slice(2, i + 1)
-          .join('.')
-          .endsWith(end),
-      ),
-    );
-  const isOfHead = (name: string) => name.endsWith('.weight') && !/\.lora_[AB]\.weight$/.test(name) && !isSaved(name); // others are biases
-  const hasHead = isHead && task in kHeads; // else all whole tensors are of modules_to_save
-  const heads = hasHead ? tensors.filter(({ name }) => isOfHead(name)).map(({ name }) => name.split('.')[2] as string) : [];
+  const { target_modules: targets, excluded_modules: excluded, head_modules: heads, fan_in_fan_out } = adapted;
   const task_type = {
     'text-classification': 'SEQ_CLS',
     'token-classification': 'TOKEN_CLS',
@@ -56,14 +41,16 @@ export function adapterFiles(
     'feature-extraction': 'FEATURE_EXTRACTION',
   }[isHead ? task : 'feature-extraction'];
   const target_modules = targets[0] === 'all-linear' ? 'all-linear' : targets;
-  const modules_to_save = saved.length + heads.length > 0 ? [...new Set([...saved, ...heads])] : null;
-  const { id2label, problem_type } = hasHead ? config : {};
+  const whole = [...new Set([...(settings.modules_to_save ?? []), ...heads])];
+  const modules_to_save = whole.length > 0 ? whole : null;
+  const { id2label, problem_type } = heads.length > 0 ? config : {};
   return save_adapter(
     Object.fromEntries(tensors.map(({ name, dims, data }) => [name, new Tensor('float32', data, dims)])),
     {
       ...{ r, lora_alpha, use_rslora, use_dora, lora_dropout, bias, target_modules, modules_to_save, task_type },
       ...(excluded.length > 0 && { exclude_modules: excluded }),
-      ...(ties && { ensure_weight_tying: true }),
+      ...(fan_in_fan_out && { fan_in_fan_out }),
+      ...(adapted.ties_embeddings && { ensure_weight_tying: true }),
       ...origin,
     } as AdapterConfig,
     { ...(id2label && { id2label }), ...(problem_type && { problem_type }) } as AdapterLabels,

@@ -32,6 +32,7 @@ import {
 } from './rows.js';
 import { evaluateOwn, ownParts, ownStep } from './own_loss.js';
 import { adapterFiles, originOf, toSafetensors, type Origin } from './adapter_files.js';
+import type { SeamBegun } from './train_files.js';
 import { beginRequest, configWithHead } from './request.js';
 import { difference, hashOf, readState, writeState, type Best, type MadeOf } from './state.js';
 import { startTrainer } from './workers.js';
@@ -102,9 +103,8 @@ interface Run {
 export class Trainer {
   private run: Run | undefined;
   private step = 0;
-  private targets: string[] = [];
-  private excluded: string[] = [];
-  private ties = false;
+  /** What an adapter has; known when training begins. */
+  private adapted: SeamBegun | undefined;
   /** Weights that are trained, and all; known when training begins. */
   private weights: { trainable: number; all: number } | undefined;
   /** The hash of the model's weights when training began, and the request that began it. */
@@ -193,7 +193,8 @@ export class Trainer {
    */
   toString(): string {
     const { task, method = 'lora' } = this.settings;
-    const of = method === 'lora' && this.targets.length > 0 ? ` of ${this.targets.join(', ')}` : '';
+    const { target_modules = [] } = this.adapted ?? {};
+    const of = method === 'lora' && target_modules.length > 0 ? ` of ${target_modules.join(', ')}` : '';
     const count = (value: number) => value.toLocaleString('en');
     const { weights } = this;
     const known = weights ? `: ${count(weights.trainable)} of ${count(weights.all)} weights` : '';
@@ -459,11 +460,9 @@ export class Trainer {
       : JSON.stringify(readConfig(this.engine));
     const request = beginRequest(this.settings, { loss, steps, isHead, makesHead, config });
     const { config: _config, ...options } = request;
-    const { target_modules: targets, excluded_modules, ties_embeddings, fingerprint } = await this.ask('begin', request);
-    this.targets = targets;
-    this.excluded = excluded_modules;
-    this.ties = ties_embeddings;
-    this.begun = { fingerprint, options };
+    const adapted = await this.ask('begin', request);
+    this.adapted = adapted;
+    this.begun = { fingerprint: adapted.fingerprint, options };
     this.weights = await this.ask('plan', { tokens: 1, max_seq: 1, parts: 1, words: 0 });
     if (makesHead && this.engine instanceof RemoteEngine) useConfig(this.engine.files as NamedBytes[], config);
   }
@@ -474,12 +473,12 @@ export class Trainer {
    * (see `Classifier.load`).
    */
   async save(): Promise<TrainedFiles> {
-    if (!this.run) throw new StateError('trainer.save: expected fit() before');
+    if (!this.run || !this.adapted) throw new StateError('trainer.save: expected fit() before');
     const files: TrainedFiles = { ...this.fitted?.save() };
     if ((this.settings.method ?? 'lora') === 'lora') {
       const { tensors } = await this.ask('adapter', undefined);
-      const { targets, excluded, ties, origin, settings } = this;
-      const made = { targets, excluded, ties, origin, isHead: this.run.isHead, config: readConfig(this.engine) };
+      const { adapted, origin, settings } = this;
+      const made = { adapted, origin, isHead: this.run.isHead, config: readConfig(this.engine) };
       for (const [name, bytes] of await adapterFiles(tensors, settings, made)) files[name] = bytes;
       return files;
     }

@@ -144,6 +144,7 @@ TEST(ModulesToSave, GoOnFromAStateWithTheSameBits) {
     const auto model = load(folder), other = load(folder);
     const auto trainer = std::move(Trainer::begin(*model, options)).value();
     EXPECT_EQ(trainer->ties_embeddings(), folder != "bert-tiny/model");
+    EXPECT_EQ(trainer->fan_in_fan_out(), folder == "decoders/gpt2");
     for (int i = 0; i < 2; ++i) step(*trainer, folder);
     const std::vector<float> state = trainer->state();
     for (int i = 0; i < 2; ++i) step(*trainer, folder, i > 0);
@@ -169,6 +170,10 @@ TEST(ModulesToSave, AreNamedByAnErrorIfThereAreNone) {
   EXPECT_EQ(message("bert-tiny/model", {"pooler"}), "modules_to_save: 'pooler' is not read by this loss; name other modules");
   EXPECT_NE(message("bert-tiny/model", {"query", "value"}).find("found all of those"), std::string::npos);
   EXPECT_NE(message("bert-tiny/model", {"uery"}).find("found a part of the name of encoder.layer.0"), std::string::npos);
+  EXPECT_EQ(message("bert-tiny/model", {"LayerNorm", "attention.output"}),
+            "modules_to_save: expected modules that are not inside each other, found "
+            "'encoder.layer.0.attention.output.LayerNorm' in 'encoder.layer.0.attention.output'");
+  EXPECT_NE(message("bert-tiny/model", {"embeddings"}).find("not inside each other"), std::string::npos);
   EXPECT_NE(message("seq2seq/t5", {"lm_head"}, HeadKind::kSeq2SeqLm).find("in several modules"), std::string::npos);
   EXPECT_EQ(message("seq2seq/t5", {"wo", "layer_norm", "EncDecAttention.k"}, HeadKind::kSeq2SeqLm), "");
 }
