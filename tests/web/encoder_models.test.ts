@@ -1,11 +1,9 @@
 // wattn-base and wattn-large, encoders in packages of their own: the file that the card speaks of, how it is found, and what it is worth.
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { evaluate, pipeline } from 'wattn';
+import { withPackage } from './package_support.js';
 import { expectError, root, typeOfTokenTypes } from './support.js';
 
 const scores = JSON.parse(readFileSync(join(root, 'models/scores.json'), 'utf8'));
@@ -60,27 +58,13 @@ describe.each([
   });
 
   it('is found by its name where it is installed, and by its URL, in q8', () => {
-    const place = mkdtempSync(join(tmpdir(), `${name}-`));
-    try {
-      mkdirSync(join(place, 'node_modules'));
-      symlinkSync(folder, join(place, 'node_modules', name), 'junction');
-      const program = `
-        import { pipeline } from ${JSON.stringify(pathToFileURL(join(root, 'dist/node.js')).href)};
-        import model from '${name}';
-        const rows = [];
-        for (const each of ['${name}', model]) {
-          const embed = await pipeline('feature-extraction', each);
-          rows.push(embed.info().dtype, ...(await embed('The bakery opens at six.')).data.slice(0, 4));
-        }
-        console.log(JSON.stringify(rows));`;
-      const said = execFileSync(process.execPath, ['--input-type=module', '-e', program], { cwd: place, encoding: 'utf8' });
-      const rows = JSON.parse(said);
-      expect(rows.slice(0, 5)).toEqual(rows.slice(5));
-      expect(rows[0]).toBe('q8');
-      rows.slice(1, 5).forEach((x: number, k: number) => expect(Math.abs(x - report.vectors.first_8[0][k])).toBeLessThan(0.02));
-    } finally {
-      rmSync(place, { recursive: true });
-    }
+    const body = `
+      const embed = await pipeline('feature-extraction', model);
+      return { dtype: embed.info().dtype, vector: [...(await embed('The bakery opens at six.')).data].slice(0, 4) };`;
+    const [byName, byUrl] = withPackage(name, 'pipeline', body);
+    expect(byName).toEqual(byUrl);
+    expect(byName.dtype).toBe('q8');
+    byName.vector.forEach((x: number, k: number) => expect(Math.abs(x - report.vectors.first_8[0][k])).toBeLessThan(0.02));
   });
 
   withData(`has the score that its card says on STS-B${why}`, async () => {

@@ -1,11 +1,9 @@
 // wattn-multi, the encoder for many languages in a package of its own: its file is the card's, it is found by name, and it has its prompts.
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { type FeatureExtractionPipeline, pipeline } from 'wattn';
+import { withPackage } from './package_support.js';
 import { root } from './support.js';
 
 const folder = join(root, 'models/multi');
@@ -74,28 +72,14 @@ describe('wattn-multi', () => {
     expect(wrong.length).toBeLessThanOrEqual(1);
   });
 
-  it('is found by its name where it is installed, in q8', () => {
-    const place = mkdtempSync(join(tmpdir(), 'wattn-multi-'));
-    try {
-      mkdirSync(join(place, 'node_modules'));
-      symlinkSync(folder, join(place, 'node_modules/wattn-multi'), 'junction');
-      const program = `
-        import { pipeline } from ${JSON.stringify(pathToFileURL(join(root, 'dist/node.js')).href)};
-        import model from 'wattn-multi';
-        const rows = [];
-        for (const each of ['wattn-multi', model]) {
-          const embed = await pipeline('feature-extraction', each);
-          rows.push(embed.info().dtype, ...(await embed(${JSON.stringify(report.vectors.texts[0])})).data.slice(0, 4));
-        }
-        console.log(JSON.stringify(rows));`;
-      const said = execFileSync(process.execPath, ['--input-type=module', '-e', program], { cwd: place, encoding: 'utf8' });
-      const rows = JSON.parse(said);
-      expect(rows.slice(0, 5)).toEqual(rows.slice(5));
-      expect(rows[0]).toBe('q8');
-      rows.slice(1, 5).forEach((x: number, k: number) => expect(Math.abs(x - report.vectors.first_8[0][k])).toBeLessThan(0.02));
-    } finally {
-      rmSync(place, { recursive: true });
-    }
+  it('is found by its name where it is installed, and by its URL, in q8', () => {
+    const body = `
+      const embed = await pipeline('feature-extraction', model);
+      return { dtype: embed.info().dtype, vector: [...(await embed(${JSON.stringify(report.vectors.texts[0])})).data].slice(0, 4) };`;
+    const [byName, byUrl] = withPackage('wattn-multi', 'pipeline', body);
+    expect(byName).toEqual(byUrl);
+    expect(byName.dtype).toBe('q8');
+    byName.vector.forEach((x: number, k: number) => expect(Math.abs(x - report.vectors.first_8[0][k])).toBeLessThan(0.02));
   });
 
   withData(`finds paragraphs in German as its card says${why}`, async () => {

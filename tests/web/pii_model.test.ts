@@ -1,11 +1,9 @@
 // wattn-pii, the tagger in a package of its own: its file is the card's, it is found by name, and it computes what PyTorch does.
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { AutoTokenizer, pipeline, redact, type TokenClassificationPipeline } from 'wattn';
+import { withPackage } from './package_support.js';
 import { root } from './support.js';
 
 interface Report {
@@ -80,25 +78,11 @@ describe('wattn-pii', () => {
   });
 
   it('is found by its name where it is installed, and by its URL', () => {
-    const place = mkdtempSync(join(tmpdir(), 'wattn-pii-'));
-    try {
-      mkdirSync(join(place, 'node_modules'));
-      symlinkSync(folder, join(place, 'node_modules/wattn-pii'), 'junction');
-      const program = `
-        import { pipeline, redact } from ${JSON.stringify(pathToFileURL(join(root, 'dist/node.js')).href)};
-        import model from 'wattn-pii';
-        const rows = [];
-        for (const each of ['wattn-pii', model]) {
-          const pipe = await pipeline('token-classification', each);
-          rows.push([pipe.info().dtype, (await redact(pipe, 'Please call Maria Jensen.', { labels: ['PER'] })).text]);
-        }
-        console.log(JSON.stringify(rows));`;
-      const said = execFileSync(process.execPath, ['--input-type=module', '-e', program], { cwd: place, encoding: 'utf8' });
-      const [byName, byUrl] = JSON.parse(said);
-      expect(byName).toEqual(byUrl);
-      expect(byName).toEqual(['q8', 'Please call [PER_1].']);
-    } finally {
-      rmSync(place, { recursive: true });
-    }
+    const body = `
+      const pipe = await pipeline('token-classification', model);
+      return [pipe.info().dtype, (await redact(pipe, 'Please call Maria Jensen.', { labels: ['PER'] })).text];`;
+    const [byName, byUrl] = withPackage('wattn-pii', 'pipeline, redact', body);
+    expect(byName).toEqual(byUrl);
+    expect(byName).toEqual(['q8', 'Please call [PER_1].']);
   });
 });

@@ -1,11 +1,9 @@
 // wattn-story, the decoder in a package of its own: the file that its card speaks of, how it is found, and that it computes what PyTorch does.
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { pipeline, type TextGenerationPipeline } from 'wattn';
+import { withPackage } from './package_support.js';
 import { root } from './support.js';
 
 interface Report {
@@ -71,27 +69,13 @@ describe('wattn-story', () => {
   });
 
   it('is found by its name where it is installed, and by its URL', () => {
-    const place = mkdtempSync(join(tmpdir(), 'wattn-story-'));
-    try {
-      mkdirSync(join(place, 'node_modules'));
-      symlinkSync(folder, join(place, 'node_modules/wattn-story'), 'junction');
-      const program = `
-        import { pipeline } from ${JSON.stringify(pathToFileURL(join(root, 'dist/node.js')).href)};
-        import model from 'wattn-story';
-        const rows = [];
-        for (const each of ['wattn-story', model]) {
-          const generate = await pipeline('text-generation', each);
-          const [{ generated_text }] = await generate('Once upon a time', { max_new_tokens: 8 });
-          rows.push([generate.info().dtype, generated_text]);
-        }
-        console.log(JSON.stringify(rows));`;
-      const said = execFileSync(process.execPath, ['--input-type=module', '-e', program], { cwd: place, encoding: 'utf8' });
-      const [byName, byUrl] = JSON.parse(said);
-      expect(byName).toEqual(byUrl);
-      expect(byName[0]).toBe('q8');
-      expect(byName[1]).toMatch(/^Once upon a time,? \w/);
-    } finally {
-      rmSync(place, { recursive: true });
-    }
+    const body = `
+      const generate = await pipeline('text-generation', model);
+      const [{ generated_text }] = await generate('Once upon a time', { max_new_tokens: 8 });
+      return [generate.info().dtype, generated_text];`;
+    const [byName, byUrl] = withPackage('wattn-story', 'pipeline', body);
+    expect(byName).toEqual(byUrl);
+    expect(byName[0]).toBe('q8');
+    expect(byName[1]).toMatch(/^Once upon a time,? \w/);
   });
 });
