@@ -1,4 +1,4 @@
-// The driver behind the npm scripts: `node tools/run.mjs build|test|check|scale|gpu|models`. A stage that passes is one line with its
+// The driver behind the npm scripts: `node tools/run.mjs build|test|check|builds|scale|gpu|models`. A stage that passes is one line with its
 // time; a stage that fails shows everything it said. The last line sums up: N passed, N failed[, N skipped].
 import { setup } from './setup.mjs';
 import { fail } from './lib/shell.mjs';
@@ -8,20 +8,28 @@ const build = [stages.cmakeBuild('wasm-simd', 'modules'), stages.bundle];
 const jestTests = [stages.jest('web'), [stages.jest('browser'), stages.demo]];
 const nativeTests = (preset, ...beside) => [stages.cmakeBuild(preset, 'all'), [stages.ctest(preset), ...beside]];
 const test = [...build, ...nativeTests('native-debug'), ...jestTests];
-/** What `test` leaves out: the other builds' native tests, and static checks. */
+/** What `test` leaves out: the tests of arithmetic in WebAssembly, static checks, the documentation and the tarball. */
 const checks = [
-  ...nativeTests('native-release', stages.includes, stages.wire, stages.prose, stages.cppFormat),
-  stages.cmakeBuild('native-release', 'bench'),
-  ...nativeTests('wasm-simd', stages.webFormat, stages.types, stages.docs, stages.dist),
-  stages.rebuild,
+  stages.cmakeBuild('wasm-simd', 'arithmetic'),
+  [stages.ctest('wasm-simd', 'arithmetic'), stages.webFormat, stages.types, stages.docs, stages.dist],
+  [stages.includes, stages.wire, stages.prose, stages.cppFormat],
   stages.tidy,
   [stages.consumers, stages.jest('docs'), stages.fuzz, stages.arm],
+];
+/** What rarely differs from `check`: the system's compiler, the rooms without arithmetic in WebAssembly, a second build's bytes. */
+const builds = [
+  ...build,
+  ...nativeTests('native-release'),
+  stages.cmakeBuild('native-release', 'bench'),
+  ...nativeTests('wasm-simd'),
+  stages.rebuild,
 ];
 
 const commands = {
   build,
   test,
   check: [...test, ...checks],
+  builds,
   scale: [...build, stages.scale],
   gpu: [...build, stages.jest('gpu')],
   models: [stages.models, ...build, stages.cmakeBuild('native-release', 'all'), stages.ctest('native-release'), ...jestTests],
@@ -57,7 +65,7 @@ function counts({ passed, failed, skipped }) {
 const begin = Date.now();
 const name = process.argv[2];
 const list = commands[name] ?? fail(`unknown command ${name}; there are ${Object.keys(commands).join(', ')}`);
-setup({ forCheck: name === 'check' });
+setup({ forCheck: name === 'check' || name === 'builds' });
 const results = await run(list);
 const sum = (field) => results.reduce((total, result) => total + result[field], 0);
 const total = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };

@@ -44,7 +44,7 @@ describe('workflows', () => {
     expect(of('check.yml')).toMatch(/^ {2}pull_request:$/m);
     for (const file of ['check.yml', 'publish.yml']) expect(of(file)).toContain('- run: bash .ci/run\n');
     expect(of('nightly.yml')).toMatch(/cron: '\d+ \d+ \* \* \*'/);
-    expect(of('nightly.yml')).toContain('npm run check:fixtures');
+    for (const name of ['fixtures', 'builds']) expect(of('nightly.yml')).toContain(`npm run check:${name}\n`);
   });
 
   it('publish what says where to report a fault, and what changed', () => {

@@ -46,14 +46,15 @@ export function cmakeBuild(preset, target) {
   };
 }
 
-/** Runs a preset's GoogleTest programs and sums what they counted. */
-export function ctest(preset) {
+/** Runs a preset's GoogleTest programs, or those with a label, and sums what they counted. */
+export function ctest(preset, label = '') {
   return {
-    name: `test ${preset}`,
+    name: `test ${preset} ${label}`.trimEnd(),
     async run() {
       const results = join(root, 'build', preset, 'results');
       rmSync(results, { recursive: true, force: true });
-      const { ok, output } = await start('ctest', ['--preset', preset, '-j2', '--no-tests=ignore']);
+      const some = label ? ['-L', label] : ['--no-tests=ignore'];
+      const { ok, output } = await start('ctest', ['--preset', preset, '-j2', ...some]);
       const sum = { passed: 0, failed: 0, skipped: 0 };
       for (const file of existsSync(results) ? readdirSync(results) : []) {
         const { testsuites } = JSON.parse(readFileSync(join(results, file), 'utf8'));
