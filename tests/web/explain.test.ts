@@ -132,6 +132,6 @@ describe('wattn doctor', () => {
     });
     const bad = await wattn(['doctor', '--model', tiny, '--task', 'nope']);
     expect([bad.code, bad.error]).toEqual([2, expect.stringMatching(/--task: expected one of feature-extraction, /)]);
-    expect((await wattn(['doctor', 'one', 'two'])).error).toMatch(/expected one text, found 'two', too/);
+    expect((await wattn(['doctor', 'one', 'two'])).error).toMatch(/expected one text, also found 'two'/);
   });
 });

@@ -133,7 +133,7 @@ tags:
 
   it.each([
     ['a folder with files', [], /--hub: expected a new or an empty folder, found 'a\.txt' in /],
-    ['a file beside it', ['--out', 'x.gguf'], /--out: expected no file beside --hub/],
+    ['a file beside it', ['--out', 'x.gguf'], /--out: not allowed with --hub/],
   ])('refuses %s, and changes nothing', async (_, more, message) => {
     const out = join(folder, 'out');
     mkdirSync(out);
