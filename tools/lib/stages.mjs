@@ -124,10 +124,10 @@ export function jest(folder, { name = kJestNames[folder], files = '', env = {} }
   };
 }
 
-/** What takes too long for every check: crashes and writers by the hundred, every call that fails, every byte that is damaged, servers under attack. */
+/** What takes too long for every check: crashes and writers by the hundred, every call that fails, every byte that is damaged, servers under attack, scores of large encoders. */
 export const scale = jest('web', {
   name: 'scale',
-  files: '(search_(writers|crash|faults|damage)|(cache|cli|trainer)_faults|saved_files|serve_attacks)',
+  files: '(search_(writers|crash|faults|damage)|(cache|cli|trainer)_faults|saved_files|serve_attacks|encoder_models)',
   env: { WATTN_SCALE: '1', WATTN_KILLS: '100', WATTN_EVERY: '1' },
 });
 
