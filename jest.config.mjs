@@ -36,5 +36,5 @@ export default {
     __WATTN_BUILD_ID__: existsSync(header) ? readFileSync(header, 'utf8').split('"')[1] : 'none',
     __WATTN_VERSION__: 'test',
   },
-  testTimeout: 1_200_000, // for what hangs: on a busy machine the longest test takes over five minutes
+  testTimeout: 600_000, // for what hangs: on a busy machine the longest test takes two minutes
 };

@@ -162,7 +162,7 @@ bool encodes_in_linear_time(const Tokenizer& tokenizer, std::u16string_view part
 }
 
 TEST(HostileText, TimeGrowsWithTheLength) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(WATTN_SANITIZED)
   constexpr std::size_t kUnits = 1 << 14;  // sanitized builds are slow
 #else
   constexpr std::size_t kUnits = 1 << 18;
@@ -181,7 +181,7 @@ TEST(HostileText, TimeGrowsWithTheLength) {
 }
 
 TEST(HostileText, TimeGrowsWithTheLengthForEveryModel) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(WATTN_SANITIZED)
   constexpr std::size_t kUnits = 1 << 12;
 #else
   constexpr std::size_t kUnits = 1 << 15;

@@ -164,7 +164,7 @@ TEST(Regex, NestingIsLimited) {
 #if !defined(__EMSCRIPTEN__)  // see linear_time.h
 // Patterns on which backtracking takes quadratic or exponential time.
 TEST(Regex, TakesLinearTimeOnTheWorstPatterns) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(WATTN_SANITIZED)
   constexpr std::size_t kChars = 1 << 14;
 #else
   constexpr std::size_t kChars = 1 << 18;
