@@ -110,6 +110,9 @@ const edgeModules = replaced(
   'platform|workers|embedded|language_table|packing|distillation|remote_engine|guide|accelerated',
 );
 
+/** wattn/tokenizer has no workers. */
+const noWorkers = replaced('none', 'workers');
+
 /** On the edge a program imports its .wasm files, which lie beside the script. */
 const importedWasm = {
   name: 'imported-wasm',
@@ -206,7 +209,7 @@ const bundles = [
   { entries: { worker: 'worker' }, inWorker: true },
   { entries: { train_worker: 'train_worker' }, inWorker: true, plugins: [ownFiles('full')] },
   { entries: { thread: 'thread' } },
-  { entries: { tokenizer_entry: 'tokenizer_entry' }, split: true, plugins: [ownFiles('tokenizer')] },
+  { entries: { tokenizer_entry: 'tokenizer_entry' }, split: true, plugins: [noWorkers, ownFiles('tokenizer')] },
   { entries: { count_entry: 'count_entry' }, split: true, plugins: [ownFiles('tokenizer')] },
   { entries: { static_search_entry: 'static_search_entry', search_element_entry: 'search_element_entry' } },
   { entries: { inline: 'index' }, inline: true },
@@ -227,7 +230,7 @@ const bundles = [
   { entries: { 'wattn-worker': 'worker' }, node: true, inWorker: true, own: nodeScript },
   { entries: { 'wattn-train-worker': 'train_worker' }, node: true, inWorker: true, plugins: [ownFiles('full')], own: nodeScript },
   { entries: { 'wattn-thread': 'thread' }, node: true, own: nodeScript },
-  { entries: { tokenizer_entry_node: 'tokenizer_entry' }, node: true, split: true, plugins: [ownFiles('tokenizer')] },
+  { entries: { tokenizer_entry_node: 'tokenizer_entry' }, node: true, split: true, plugins: [noWorkers, ownFiles('tokenizer')] },
   { entries: { count_entry_node: 'count_entry' }, node: true, split: true, plugins: [ownFiles('tokenizer')] },
   { entries: { 'inline-worker': 'worker' }, node: true, inWorker: true, own: evaluated },
   { entries: { 'inline-thread': 'thread' }, node: true, own: evaluated },
@@ -358,9 +361,9 @@ async function bundle(memoryFlags) {
         keepByteOrderMarks,
         ...(inWorker || 'thread' in entries ? [] : [sharedErrors]),
         ...(edge ? [edgeModules, importedWasm] : inline ? [node ? inlineNodeFiles : inlineFiles] : []),
+        ...plugins,
         ...(node ? [nodeModules] : []),
         ...(isSplit ? [laterParts] : []),
-        ...plugins,
       ],
       logLevel: 'warning',
       ...others,

@@ -183,6 +183,7 @@ describe('unknown options', () => {
     ['AutoTokenizer.train', (o) => AutoTokenizer.train('a', { model: 'word', ...o }), 'vocab_size'],
     ['tokenizer', (o) => all.tokenizer('a', o), 'padding'],
     ['tokenizer.encode', (o) => all.tokenizer.encode('a', o), 'truncation'],
+    ['tokenizer.encode_batch', (o) => all.tokenizer.encode_batch(['a'], o), 'truncation'],
     ['tokenizer.tokenize', (o) => all.tokenizer.tokenize('a', o), 'truncation'],
     ['tokenizer.decode', (o) => all.tokenizer.decode([1], o), 'skip_special_tokens'],
     ['tokenizer.batch_decode', (o) => all.tokenizer.batch_decode([], o), 'skip_special_tokens'],

@@ -1,11 +1,13 @@
-// The worker's side of worker mode: one engine, used by messages (remote_engine.ts is the other side).
+// The worker's side of worker mode: one engine, or one tokenizer, used by messages (remote_engine.ts and batches.ts are the other sides).
 import { WattnError } from '../core/errors.js';
 import { env } from '../core/env.js';
 import type { AbortSignalLike } from '../core/types.js';
+import type { Failure } from '../host/worker_pool.js';
 import type { WorkerPort } from '../host/worker_port.js';
+import { BatchServer } from '../tokenizer/serve_batches.js';
 import { Engine } from './engine.js';
 import { runTask, useTasks, type TaskLoader } from './task.js';
-import type { Failure, Request } from './worker_protocol.js';
+import type { Request } from './worker_protocol.js';
 
 /** Aborts a running request. */
 interface Abortion {
@@ -30,6 +32,7 @@ export function serveEngine(port: WorkerPort, tasks: TaskLoader): void {
   useTasks(tasks);
   const aborts = new Map<number, AbortController>();
   let engine: Engine | undefined;
+  let batches: BatchServer | undefined;
 
   async function answer(id: number, request: Request, signal: AbortSignalLike): Promise<[unknown, ArrayBuffer[]]> {
     if (request.type === 'load') {
@@ -40,6 +43,15 @@ export function serveEngine(port: WorkerPort, tasks: TaskLoader): void {
       engine = await Engine.load({ where, model, options, head, adaptedHead, idsOnly });
       await engine.helped; // info is sent only once
       return [{ info: engine.info, memory: engine.memory, files: engine.files }, []];
+    }
+    if (request.type === 'tokenizer') {
+      Object.assign(env, request.env);
+      batches = await BatchServer.load(request.files);
+      return [undefined, []];
+    }
+    if (request.type === 'encode') {
+      const part = (batches as BatchServer).encode(request);
+      return [part, [part.ids.buffer as ArrayBuffer, part.lengths.buffer as ArrayBuffer]];
     }
     if (request.type === 'adapt') {
       await (engine as Engine).adapt(request.change);

@@ -2,6 +2,7 @@
 import type { env } from '../core/env.js';
 import type { LoadedHead, SeamEmbedOptions } from '../host/seam.js';
 import type { ModelSpecifier } from '../source/types.js';
+import type { BatchRequest } from '../tokenizer/batch_protocol.js';
 import type { AdapterChange } from './adapter_types.js';
 import type { LoadOptions } from './types.js';
 
@@ -21,11 +22,5 @@ export type Request =
   | { type: 'adapt'; change: AdapterChange }
   | { type: 'embed'; texts: string[]; options: SeamEmbedOptions }
   | { type: 'task'; task: string; items: unknown[]; options: unknown; first: number; pieces: boolean }
-  | { type: 'warmup' };
-
-export interface Failure {
-  name: string;
-  message: string;
-  url?: string | undefined;
-  status?: number | undefined;
-}
+  | { type: 'warmup' }
+  | BatchRequest;

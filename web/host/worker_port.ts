@@ -18,6 +18,8 @@ export interface WorkerHandle {
 export type WorkerPort = Pick<WorkerHandle, 'post' | 'onMessage'>;
 
 export interface Workers {
+  /** Why there are none at all. */
+  none?: string;
   start(kind: WorkerKind): WorkerHandle;
   /** Available cores, and what prevents helper threads, if anything does. */
   threads(): { cores: number; obstacle: string | undefined };

@@ -7,6 +7,7 @@ export function handleOf(_make: () => unknown): WorkerHandle {
 }
 
 export const workers: Workers = {
+  none: 'there are no workers on the edge',
   start: () => handleOf(() => undefined),
   threads: () => ({ cores: 1, obstacle: 'there are no threads on the edge' }),
 };

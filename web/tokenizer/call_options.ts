@@ -22,6 +22,9 @@ export const kEncodeRules: Rules = {
   split_special_tokens: 'boolean',
 };
 
+/** `worker`: batches.ts says what it may be. */
+export const kBatchRules: Rules = { ...kEncodeRules, worker: 'any', signal: 'signal' };
+
 export const kTokenizeRules: Rules = {
   ...kEncodeRules,
   padding: 'any',

@@ -11,7 +11,8 @@ import { Pieces } from './pieces.js';
 import { Tensor } from '../core/tensor.js';
 import { readTexts } from '../core/texts.js';
 import { infoOf, kSpecialTokens, readTokenizerConfig, specialTokens, type NamedTokens, type SpecialToken } from './config.js'; // prettier-ignore
-import { arraysFor, kChunkRules, kDecodeRules, kEncodeRules, kSides, kTokenizeRules, oneOf, toIds, toWanted } from './call_options.js'; // prettier-ignore
+import { arraysFor, kBatchRules, kChunkRules, kDecodeRules, kEncodeRules, kSides, kTokenizeRules, oneOf, toIds, toWanted } from './call_options.js'; // prettier-ignore
+import type { Batches } from './batches.js';
 import type { Counter } from './chunk.js';
 import { kCountRules } from './count_rules.js';
 import type {
@@ -20,6 +21,7 @@ import type {
   CountOptions,
   DecodeOptions,
   DecodeStream,
+  EncodeBatchOptions,
   EncodeOptions,
   TokenIds,
   TokenizeOptions,
@@ -152,6 +154,20 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   };
   const encode = (text: string, options?: EncodeOptions | null): number[] => toList(encodeOne('encode', text, options, false).ids);
 
+  let batches: Promise<Batches> | undefined;
+  const loadBatches = async () => {
+    const { Batches } = await import('./batches.js');
+    return new Batches(host.load && files, (part) => run({ ...part, padTo: undefined }));
+  };
+  const endBatches = () => void batches?.then((own) => own.end());
+  const encode_batch = async (texts: readonly string[], given?: EncodeBatchOptions | null): Promise<Int32Array[]> => {
+    const options = readOptions('encode_batch', given, kBatchRules) as EncodeBatchOptions;
+    if (typeof texts === 'string') throw new InputError('encode_batch: expected an array of texts, found a string: use encode');
+    const wanted = toWanted(texts, options as EncodeOptions, config, model_max_length, EncodedArrays.per_encoding);
+    host.call(() => kDone); // it was not disposed
+    return (await (batches ??= loadBatches())).encode(wanted, options.worker ?? undefined, options.signal ?? undefined);
+  };
+
   const convert_ids_to_tokens = (ids: TokenIds): string[] => {
     const list = toIds('convert_ids_to_tokens', ids);
     const tokens = idsToTokens(list);
@@ -255,6 +271,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   const reload = (changed: readonly NamedBytes[]) => {
     host.load?.(changed);
     files.splice(0, files.length, ...changed);
+    endBatches();
     vocab = undefined;
     pieces = undefined;
     ({ vocab_size } = describeIt());
@@ -266,6 +283,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     ...chats.methods,
     ...extras.savingMethods(saving),
     encode,
+    encode_batch,
     decode,
     count,
     chunk,
@@ -316,5 +334,9 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
       config.padding_side = side;
     },
   );
-  return disposable(Object.assign(call, rest), release) as unknown as Tokenizer;
+  const end = () => {
+    endBatches();
+    release();
+  };
+  return disposable(Object.assign(call, rest), end) as unknown as Tokenizer;
 }

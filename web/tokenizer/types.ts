@@ -127,6 +127,19 @@ export interface EncodeOptions extends CountOptions, Pick<TokenizeOptions, 'trun
   text_pair?: string;
 }
 
+/** Options of `encode_batch`. */
+export interface EncodeBatchOptions extends Omit<EncodeOptions, 'text_pair'> {
+  /** A second text for each one, for models that read pairs. */
+  text_pair?: readonly string[];
+  /**
+   * How many workers read the texts: a number from 1 to 64, `true` for one, `false` for none. Default: as many as pay, up to four and to the
+   * number of cores; a call of fewer than 8 million characters needs none. They stay until `dispose()`.
+   */
+  worker?: boolean | number;
+  /** Ends the call with the signal's reason. */
+  signal?: AbortSignalLike;
+}
+
 /**
  * The special tokens that tokenizer_config.json names; if it names none, those of the vocabulary with the usual names (`[CLS]`, `</s>`, ..).
  * `null`: there is none. A token, or its id, may be set to another one of the vocabulary, or to `null`; one outside the vocabulary is an
@@ -472,6 +485,16 @@ export interface TokenizerHelpers {
   /** Number of tokens of a text, special tokens included: the length of `encode(text)`. */
   count(text: string, options?: CountOptions): number;
   count(texts: readonly string[], options?: CountOptions): number[];
+  /**
+   * The ids of many texts, as `encode` gives those of one. Workers share the texts if there are many; otherwise this thread reads them in steps
+   * of some milliseconds, so that a page stays responsive. Each result is `[tokens]`; results share memory.
+   *
+   * @example
+   * const tokenizer = await AutoTokenizer.from_pretrained();
+   * const rows = await tokenizer.encode_batch(['a boat', 'two old boats']);
+   * rows.map((ids) => ids.length); // => [4, 5]
+   */
+  encode_batch(texts: readonly string[], options?: EncodeBatchOptions): Promise<Int32Array[]>;
   /** Chunks of at most `max_tokens` tokens each, counted on the chunk itself; none for a text of white space. */
   chunk(text: string, options: ChunkOptions): Chunk[];
   /**
