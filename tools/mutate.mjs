@@ -80,7 +80,7 @@ function judge({ file, at, from, to }, times) {
     }
     return side.misTyped?.() === undefined ? 'survived' : 'does not compile';
   } finally {
-    side.write(file, text);
+    side.restore(file, text);
   }
 }
 

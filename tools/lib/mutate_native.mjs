@@ -1,6 +1,6 @@
 // What tools/mutate.mjs does with src: changes by patterns, and the native tests in a build of their own.
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { filesOf } from './mutants.mjs';
@@ -79,6 +79,7 @@ export function mutantsOf(file) {
 
 /** Brings the copy up to the tree: a file is written only when it differs, so that little is built. Returns a hash of all. */
 export function prepare() {
+  rmSync(saved, { recursive: true, force: true }); // of a run that was ended
   const hash = createHash('sha256');
   const copied = ['src', 'bindings', 'tests/native', 'tests/parity', 'bench/native', 'cmake'].flatMap(filesOf);
   for (const file of [...copied, 'CMakeLists.txt', 'tests/CMakeLists.txt']) {
@@ -104,7 +105,21 @@ export function prepare() {
   return hash.digest('hex');
 }
 
-export const write = (file, text) => writeFileSync(join(tree, file), text);
+const saved = join(home, 'saved');
+
+/** Changes a file, which restore() takes back. */
+export function write(file, text) {
+  // Whole, with all times: else what depends on a header would be built twice for each of its mutants.
+  cpSync(build, saved, { recursive: true, preserveTimestamps: true });
+  cpSync(join(tree, file), join(home, 'original'), { preserveTimestamps: true });
+  writeFileSync(join(tree, file), text);
+}
+
+export function restore(file) {
+  cpSync(join(home, 'original'), join(tree, file), { preserveTimestamps: true });
+  rmSync(build, { recursive: true });
+  renameSync(saved, build);
+}
 
 /** Builds what a test program needs. undefined: it is built; else what the compiler says. */
 export function compile(program) {

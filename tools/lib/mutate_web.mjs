@@ -142,6 +142,8 @@ export function write(file, text) {
   isStale = true;
 }
 
+export const restore = write;
+
 const node = (...args) => capture(process.execPath, args, { cwd: tree, env: { ...process.env, FAST: '1', WATTN_TYPES: 'none' } });
 
 /** Bundles the copy if it has changed. undefined: it can be run; else what is wrong with it. */
