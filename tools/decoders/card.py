@@ -19,12 +19,12 @@ def perplexity(score):
 
 
 def figures(report, found):
-    """Rows of the table: the test book in each data type, and by what counts alone know."""
+    """Rows of the table: the test book in each data type, and predicted from counts alone."""
     size, base = report["sizes"]["test"]["bytes"], report["baselines"]
     pieces = found["f32"]["test"]["pieces"]
     by_counts = lambda name: f"{math.exp(base[name] * math.log(2) * size / pieces):.1f}"
     rows = [(f"wattn-story, `{dtype}`", f"{perplexity(score['test']):.2f}", f"{bits(score['test'], report, 'test'):.3f}") for dtype, score in found.items()]
-    rows += [("counts of pairs of pieces", by_counts("pairs"), f"{base['pairs']:.3f}"), ("counts of pieces", by_counts("pieces"), f"{base['pieces']:.3f}"), ("counts of bytes", "", f"{base['bytes']:.3f}")]
+    rows += [("counts of token pairs", by_counts("pairs"), f"{base['pairs']:.3f}"), ("counts of tokens", by_counts("pieces"), f"{base['pieces']:.3f}"), ("counts of bytes", "", f"{base['bytes']:.3f}")]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -59,8 +59,8 @@ def card(report, found):
     sampling = report["sampling"]
     return f"""# wattn-story
 
-A language model of {report['bytes'] / 1e6:.2f} MB, for [wattn](https://www.npmjs.com/package/wattn): it continues English stories, one piece of a word after the other. It is for looking into how such
-a model works, and for examples and tests that need no network. It knows no facts, follows no instruction and is right about nothing: it has read a few old books.
+A language model of {report['bytes'] / 1e6:.2f} MB for [wattn](https://www.npmjs.com/package/wattn) that continues English stories. Use it to explore how a language model
+works, and for examples and tests that need no network. It knows no facts and follows no instructions: it was trained on a few old books.
 
 ```sh
 npm install wattn wattn-story
@@ -75,51 +75,51 @@ const [{{ generated_text }}] = await generate('Once upon a time', {{ max_new_tok
 console.log(generated_text);
 ```
 
-In Node the name is enough: `pipeline('text-generation', 'wattn-story')`. The file is a GGUF of Llama's architecture, which other programs read, too.
+In Node, pass the name: `pipeline('text-generation', 'wattn-story')`. The file is a GGUF with Llama's architecture, which other programs read, too.
 
-Llama with {c['num_hidden_layers']} layers of width {c['hidden_size']}, {c['num_attention_heads']} heads that share {c['num_key_value_heads']} pairs of keys and values, a feed-forward width of {c['intermediate_size']}, and the word embeddings as the output: {report['parameters']:,} parameters, in
-{report['dtype']}. Byte-level BPE of {c['vocab_size']:,} pieces. It reads and writes at most {c['max_position_embeddings']} pieces together, some 190 words. Licence: Apache-2.0. SHA-256: `{report['sha256']}`.
+Llama with {c['num_hidden_layers']} layers of width {c['hidden_size']}, {c['num_attention_heads']} heads that share {c['num_key_value_heads']} key-value heads, a feed-forward width of {c['intermediate_size']}, and output weights tied to the word embeddings. It has {report['parameters']:,} parameters, in
+{report['dtype']}. The tokenizer is byte-level BPE with {c['vocab_size']:,} tokens. The context, prompt and output together, has {c['max_position_embeddings']} tokens, about 190 words. Licence: Apache-2.0. SHA-256: `{report['sha256']}`.
 
-## How well it predicts
+## Perplexity
 
-*{corpus.TEST.title}* by {corpus.TEST.author}, {report['sizes']['test']['bytes']:,} bytes, was not read in training, and no choice was made with it. Perplexity is per piece; bits per byte can be compared with
-any other model. Texts of at most {c['max_position_embeddings'] - 1} pieces each, all of them counted, measured with wattn (`tools/decoders/score.mjs`). The counts are those of the training texts.
+*{corpus.TEST.title}* by {corpus.TEST.author}, {report['sizes']['test']['bytes']:,} bytes, was not used for training or for any decision. Perplexity is per token; bits per byte can be compared with
+any other model. The book was cut into texts of at most {c['max_position_embeddings'] - 1} tokens, and every token counts. Measured with wattn (`tools/decoders/score.mjs`). The last three rows predict from counts in the training texts alone.
 
 | | perplexity | bits per byte |
 |---|---|---|
 {figures(report, scores)}
 
-Other texts that it never read, with the file as it is. *{corpus.DEV.title}* is the one that choices were made with; *{corpus.BOOKS[4].title}*, by the same author, was read.
+Other texts outside the training set, with the shipped file. *{corpus.DEV.title}* was used for decisions; *{corpus.BOOKS[4].title}*, by the same author, is in the training set.
 
 | | perplexity | bits per byte |
 |---|---|---|
 {other_texts(report, scores)}
 
-## What it writes
+## Samples
 
-Three beginnings and the seeds 1 and 2, all fixed before the model was trained (temperature {sampling['temperature']}, `top_p` {sampling['top_p']}, {sampling['max_new_tokens']} pieces). Nothing was chosen.
+Three prompts with seeds 1 and 2, all fixed before training (temperature {sampling['temperature']}, `top_p` {sampling['top_p']}, {sampling['max_new_tokens']} tokens). These are the first outputs, not a selection.
 
 {samples(found)}
 
-## What it cannot do
+## Limitations
 
-- **Make sense.** Sentences are mostly English; what they say is not true, and soon forgets how it began.
-- **Know.** Ask it for a capital city and it writes an anecdote.
-- **Answer, chat, follow instructions.** It only continues.
-- **Modern words, other languages, code.** Any text can be encoded, as single bytes where no piece fits, but nothing of the kind was read.
-- **Long texts.** {c['max_position_embeddings']} pieces are all that it can hold.
+- **Coherence.** Its sentences are mostly correct English, but they are not true, and they soon lose the thread.
+- **Knowledge.** Ask it for a capital city, and it writes an anecdote.
+- **Answers, chats, instructions.** It can only continue a text.
+- **Modern words, other languages, code.** It can encode any text, as single bytes if necessary, but it was not trained on any of these.
+- **Long texts.** Its context has {c['max_position_embeddings']} tokens.
 
-It has the views of its books, most of them a century old and more: of women, of servants, of other countries. Paragraphs with a few words for peoples, slurs or used as such, were left out of training; nothing else was.
+It reflects the views of its books, most of them at least a century old: about women, servants and other countries. Paragraphs with a few ethnic slurs, or words used as slurs, were removed from the training texts; nothing else was.
 
 ## How it was made
 
-By the scripts in wattn's `tools/decoders` (README there): {report['steps']:,} steps of {report['rows']} windows of {c['max_position_embeddings']} pieces, from random weights, in {report['seconds'] / 60:.0f} minutes of one CPU core. Versions: {', '.join(f'{k} {v}' for k, v in report['versions'].items())}.
+It was made with the scripts in wattn's `tools/decoders`; their README has the details. Training started from random weights and took {report['steps']:,} steps of {report['rows']} windows of {c['max_position_embeddings']} tokens, {report['seconds'] / 60:.0f} minutes on one CPU core. Versions: {', '.join(f'{k} {v}' for k, v in report['versions'].items())}.
 
-| step | seconds | perplexity, training | perplexity, a quarter of *{corpus.DEV.title}* |
+| step | seconds | perplexity on training texts | perplexity on a quarter of *{corpus.DEV.title}* |
 |---|---|---|---|
 {curve(report)}
 
-All texts are in the public domain in the USA, and their authors died more than 70 years ago. Headers, notes and tables of contents were taken out.
+All texts are in the public domain in the USA, and their authors died more than 70 years ago. Headers, notes and tables of contents were removed.
 
 | text | origin (GitHub) | characters |
 |---|---|---|

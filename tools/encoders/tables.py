@@ -2,15 +2,33 @@
 
 
 def is_of_uses(name):
-    """Rows of what a sentence encoder does in place of a head: labels by name, and reranking."""
+    """Rows of tasks that a sentence encoder does without a head: zero-shot classification and reranking."""
     return "by name" in name or "BM25" in name
 
 
+SHOWN = {
+    "8 a label": "8 examples per label",
+    "nearer to the paraphrase, of six": "paraphrase is nearest, share of 6",
+    'by name in "This text is about {}."': 'zero-shot with "This text is about {}."',
+    "by name": "zero-shot",
+    "best 50 by BM25 reranked": "top 50 of BM25, reranked",
+    "joined with BM25": "hybrid with BM25",
+    "questions called NEUTRAL": "questions classified as NEUTRAL",
+}
+
+
+def shown(name):
+    """A measure as the cards call it."""
+    for own, card in SHOWN.items():
+        name = name.replace(own, card)
+    return name
+
+
 def score_table(scores, who, titles, pick=lambda name: not is_of_uses(name)):
-    """Markdown: a row for each set that the model of the card has, a column for each of who, that model first; titles: other names of some."""
+    """Markdown: a row for each set that the card's model was scored on, a column for each of who, that model first; titles: other names for some."""
     names = [name for name in scores[who[0]] if pick(name)]
     cell = lambda each, name: f"{scores[each][name]:.3f}" if name in scores.get(each, {}) else ""
-    rows = [f"| {name} | " + " | ".join(cell(each, name) for each in who) + " |" for name in names]
+    rows = [f"| {shown(name)} | " + " | ".join(cell(each, name) for each in who) + " |" for name in names]
     return "\n".join(["| set | " + " | ".join(titles.get(each, each) for each in who) + " |", "|---|" + "---|" * len(who), *rows])
 
 

@@ -86,7 +86,7 @@ const query = await embed.encode_query('When can I buy fresh bread?'); // [1, 38
 
 In Node, pass the name: `pipeline('feature-extraction', 'wattn-multi')`.
 
-It is multilingual-e5-small with {report['pieces']:,} of its 250,000 word pieces: BERT with {len(report['layers'])} layers of width 384, 12 heads, a feed-forward width of 1,536, at most 512 tokens.
+It is multilingual-e5-small with {report['pieces']:,} of its 250,000 word pieces. It is a BERT with {len(report['layers'])} layers of width 384, 12 heads, a feed-forward width of 1,536, at most 512 tokens.
 Licence: Apache-2.0; the weights are MIT (NOTICE). SHA-256: `{report['sha256']}`.
 
 **Prompts.** The model was trained on texts that start with "query: " or "passage: ". `encode_query` and `encode_document` add these prompts. A plain `embed(texts)` uses "query: ", which is
@@ -102,8 +102,7 @@ Measured in float32 with a PyTorch program (`tools/encoders/multi/score.py`) tha
 
 The bundled model and wattn-base are for English only. With semantic search alone, the bundled model reaches 0.440 (German), 0.458 (Spanish), 0.094 (Russian) and 0.095 (Chinese) on XQuAD.
 
-{notes}
-## Limitations
+{notes}## Limitations
 
 - **Cosines are high.** As in all E5 models, unrelated texts have cosines of about 0.7 to 0.8. Sort by cosine, and do not reuse a threshold from another model.
 - **Sentences across languages.** One dropped word piece is a large part of a short sentence, so the model loses more accuracy on Tatoeba than on paragraphs. As in the full model,

@@ -23,7 +23,7 @@ def label_rows(scores):
     for kind in KINDS:
         there = scores[who[0]]["everyday"]["labels"][kind][1]
         rows.append(f"| `{kind}` | {there} | " + " | ".join(f"{scores[key]['everyday']['labels'][kind][0]:.2f}" for key in who) + " |")
-    return "\n".join(["| recall of | there | " + " | ".join(NAMES[key] for key in who) + " |", "|---|---|" + "---|" * len(who), *rows])
+    return "\n".join(["| recall of | in the texts | " + " | ".join(NAMES[key] for key in who) + " |", "|---|---|" + "---|" * len(who), *rows])
 
 
 def wnut_rows(scores):
@@ -41,7 +41,7 @@ def curve(report):
     rows = [(log[i]["step"], log[i]["loss"], log[i]["dev"]) for i in wanted]
     cell = lambda dev, name: f"{dev[name]['all'][0]:.3f}"
     return "\n".join(
-        ["| step | loss | made texts | Broad Twitter Corpus, dev | WNUT-17, dev |", "|---|---|---|---|---|"]
+        ["| step | loss | texts from templates | Broad Twitter Corpus, dev | WNUT-17, dev |", "|---|---|---|---|---|"]
         + [f"| {step:,} | {loss:.3f} | {cell(dev, 'made')} | {cell(dev, 'btc')} | {cell(dev, 'wnut')} |" for step, loss, dev in rows]
     )
 
@@ -51,8 +51,8 @@ def card(report, scores, notes):
     layers = report["layers"]
     return f"""# wattn-pii
 
-Finds what identifies people in English texts, in {report['bytes'] / 1e6:.2f} MB, for [wattn](https://www.npmjs.com/package/wattn): names, addresses, user names, birth dates, ids, and also organisations and places.
-It is for redaction on the device, beside wattn's rules.
+Find and redact personal data in English texts, on the device. This model for [wattn](https://www.npmjs.com/package/wattn) has {report['bytes'] / 1e6:.2f} MB and finds names, addresses, user names, birth dates and ids, and also organisations and places.
+Use it together with wattn's redaction rules.
 
 ```sh
 npm install wattn wattn-pii
@@ -66,39 +66,43 @@ const find = await pipeline('token-classification', model);
 const {{ text, map }} = await redact(find, 'This is Katarina Novotna, my member number is 4471-0923.', {{ labels: ['PER', 'ADDRESS', 'USERNAME', 'BIRTH_DATE', 'ID'] }});
 ```
 
-In Node the name is enough: `pipeline('token-classification', 'wattn-pii')`. Only wattn reads the file.
+In Node, pass the name: `pipeline('token-classification', 'wattn-pii')`. Only wattn can read the file.
 
-BERT with {len(layers)} layers of wattn-base (numbers {', '.join(map(str, layers))}, from 0), width 384, 12 heads, a feed-forward width of 1,536, at most 256 tokens at once: {report['parameters']:,} parameters.
+BERT with {len(layers)} of wattn-base's layers (numbers {', '.join(map(str, layers))}, from 0), width 384, 12 heads, a feed-forward width of 1,536, at most 256 tokens at once: {report['parameters']:,} parameters.
 Licence: Apache-2.0. SHA-256: `{report['sha256']}`.
 
 ## Labels
 
-| label | what |
+| label | what it marks |
 |---|---|
-| `PER` | names of people, first names alone too, without titles |
-| `ADDRESS` | streets with numbers, and what follows |
-| `USERNAME` | names of accounts and handles |
-| `BIRTH_DATE` | dates of birth, but no others |
-| `ID` | numbers of people and their accounts: customers, members, patients, passports, bank accounts, number plates; no numbers of orders and tickets |
-| `EMAIL`, `PHONE` | the rules find these better |
+| `PER` | names of people, including first names alone, without titles |
+| `ADDRESS` | streets with house numbers, and the rest of the address |
+| `USERNAME` | account names and handles |
+| `BIRTH_DATE` | dates of birth, but no other dates |
+| `ID` | numbers of people and their accounts (customer, member, patient, passport, bank account, number plate), but not of orders and tickets |
+| `EMAIL`, `PHONE` | email addresses and phone numbers; the rules find these better |
 | `ORG`, `LOC` | organisations, and places without a street |
 
 ## Scores
 
-500 everyday texts (mails, chats, notes, logs, forms, tickets; `tests/fixtures/pii` in wattn's repository), written one by one before the templates and before training, and judged once, when the
-model was done. The same author wrote texts and templates, which may flatter the figures. Recall: the share of what identifies a person that is wholly covered, whatever the label.
-Precision: the share of findings that touch any of it. `redact(find, text, {{ labels }})` with all labels but `ORG` and `LOC`:
+The test set has 500 everyday texts (mails, chats, notes, logs, forms, tickets; `tests/fixtures/pii` in wattn's repository). They were written one by one before the templates and before training, and used once, when the
+model was finished. The same author wrote texts and templates, which may make the figures too good.
+
+- **Recall**: the share of personal data that is completely covered, whatever the label.
+- **Precision**: the share of findings that overlap personal data.
+
+With `redact(find, text, {{ labels }})` and all labels except `ORG` and `LOC`:
 
 {everyday_rows(scores)}
 
-With all labels, as `redact(find, text)` has them, names that the model takes for an organisation are covered, too: recall {both['everyday_all_labels']['recall']:.3f}; {both['everyday_all_labels']['precision']:.3f} of all findings touch something that is marked.
-The aims were a recall of 0.92, which is reached, and a precision of 0.85, which is not.
+`redact(find, text)` uses all labels, so it also covers names that the model mistakes for an organisation: recall is {both['everyday_all_labels']['recall']:.3f}, and {both['everyday_all_labels']['precision']:.3f} of all findings overlap a marked span.
+The targets were a recall of 0.92, which was reached, and a precision of 0.85, which was missed.
 
 {label_rows(scores)}
 
-spaCy's model (3.8.0, 12 MB) has labels for people, but none for the other kinds: its first row is what to compare.
+spaCy's model (3.8.0, 12 MB) has a label for people, but none for the other kinds. Compare it only in the row `PER`.
 
-WNUT-17's test set, exact spans with the right label, which no choice was made by. It asks for rare names in tweets and comments. The aim was 0.50 for persons and places.
+WNUT-17's test set has rare names in tweets and comments. A span counts if it is exact and has the right label. No decision was based on this set. The target was 0.50 for persons and places.
 
 {wnut_rows(scores)}
 
@@ -106,15 +110,17 @@ WNUT-17's test set, exact spans with the right label, which no choice was made b
 
 ## How it was made
 
-By the scripts in wattn's `tools/encoders/pii` (README there). The base reads lower case only, so the tokenizer puts a mark before each word with a capital letter. {report['steps']:,} steps of 2,048 tokens
-over 50,000 of the texts below, drawn by chance, some 17 minutes of one CPU core; after three fifths of them the matrices were rounded to q4_0 by GPTQ (Frantar et al. 2022) and trained on with the rounding in the loop. Positions were rounded to q8_0. At the end {report['o_bias']:g} was added to the
-bias of "no entity", chosen on the dev sets, as a name that is missed costs more than a word too many. F1 of exact spans on the way, all labels of each set:
+It was made with the scripts in wattn's `tools/encoders/pii`; their README has the details. wattn-base reads lower case only, so the tokenizer puts a marker before each capitalised word. Training took {report['steps']:,} steps of 2,048 tokens,
+about 17 minutes on one CPU core, over 50,000 texts drawn at random from the sources below. After three fifths of the steps, the matrices were rounded to q4_0 with GPTQ (Frantar et al. 2022) and trained further with rounding applied in every step.
+Positions were rounded to q8_0. At the end, {report['o_bias']:g} was added to the bias of "no entity". That value was selected on the dev sets, because a missed name costs more than a wrong finding.
+
+F1 of exact spans during training, with all labels of each set:
 
 {curve(report)}
 
 Versions: {', '.join(f'{k} {v}' for k, v in report['versions'].items())}.
 
-| source | licence | what |
+| source | licence | amount |
 |---|---|---|
 | wattn's templates, Faker's locales | Apache-2.0; Faker is MIT | {report['parts']['templates']:,} texts |
 | Broad Twitter Corpus, train | CC BY 4.0 | {report['parts']['btc'] // 3:,} texts, three times |
