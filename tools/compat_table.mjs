@@ -1,4 +1,4 @@
-// Writes into docs/migration.md what transformers.js has for text, and where wattn has it.
+// Writes the table of names into docs/migration.md: the names of transformers.js for text, and whether wattn has them.
 //
 //     node tools/compat_table.mjs [FOLDER]
 //
@@ -10,7 +10,7 @@ import * as wattn from '../dist/node.js';
 import { fail, root } from './lib/shell.mjs';
 
 const rival = process.argv[2] ?? join(root, 'build/rivals/node_modules/@huggingface/transformers');
-if (!existsSync(join(rival, 'types'))) fail(`${rival} is not there: npm install @huggingface/transformers, and name its folder`);
+if (!existsSync(join(rival, 'types'))) fail(`${rival} is missing: run npm install @huggingface/transformers and pass its folder`);
 const text = (file) => readFileSync(join(rival, 'types', file), 'utf8');
 
 /** Why wattn lacks a name that a text program may use, and what it has instead. */
@@ -35,25 +35,16 @@ const kReasons = {
   add_eos_token: 'set by the post-processor in tokenizer.json',
   experimental_useCrossOriginStorage: 'an experimental browser feature',
   cacheKey: 'cache entries are keyed by content hash',
-  max_time: 'also ignored by transformers.js; use `signal: AbortSignal.timeout(ms)`',
   num_beam_groups: 'also ignored by transformers.js',
   penalty_alpha: 'also ignored by transformers.js',
-  typical_p: 'also ignored by transformers.js',
-  epsilon_cutoff: 'also ignored by transformers.js',
-  eta_cutoff: 'also ignored by transformers.js',
   diversity_penalty: 'also ignored by transformers.js',
-  encoder_repetition_penalty: 'also ignored by transformers.js',
-  encoder_no_repeat_ngram_size: 'also ignored by transformers.js',
   force_words_ids: 'also ignored by transformers.js',
   constraints: 'also ignored by transformers.js',
   remove_invalid_values: 'also ignored by transformers.js',
-  exponential_decay_length_penalty: 'also ignored by transformers.js',
   forced_decoder_ids: 'for speech only',
-  begin_suppress_tokens: 'for speech only',
   guidance_scale: 'for music only',
   output_attentions: 'call the model with the ids that `generate` returns',
   output_hidden_states: 'call the model with the ids that `generate` returns',
-  output_scores: 'call the model for its logits',
   generation_kwargs: 'also ignored by transformers.js',
 };
 
