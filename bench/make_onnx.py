@@ -1,4 +1,4 @@
-"""The ONNX twin of a BERT checkpoint, f32 and dynamic int8 as the hub's own files are: what onnxruntime-web is given.
+"""Makes ONNX versions of a BERT checkpoint for onnxruntime-web: f32 and dynamic int8, like the files on the Hub.
 
 usage: python bench/make_onnx.py CHECKPOINT_DIR OUT_DIR        (pip install torch transformers onnx onnxruntime)
 """

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compares adapters of random configurations with PEFT: each is saved by PEFT over a tiny model, and wattn must answer as PEFT does, or refuse it by name.
+"""Compares adapters of random configurations with PEFT: each is saved by PEFT over a tiny model, and wattn must give PEFT's results, or reject it
+with a reason.
 
     .venv/bin/python tools/check_adapters.py [--count 200] [--seed 0] [--keep FOLDER]
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Holds Classifier.fit against scikit-learn's LogisticRegressionCV on the same vectors of TREC, HWU64 and SNIPS: accuracy, expected
-calibration error (15 bins) on the test set, and processor time; then one fit at a given C. "floor" is the error that scores as sure as
-ours would have on so few examples if they were perfectly calibrated. Build first (npm run build).
+"""Compares Classifier.fit with scikit-learn's LogisticRegressionCV on the same vectors of TREC, HWU64 and SNIPS: accuracy, expected calibration
+error (15 bins) on the test set, and processor time; then one fit at a given C. "floor" is the error that scores as sure as ours would have on
+so few examples if they were perfectly calibrated. Build first (npm run build).
 
     .venv/bin/python tools/check_classifier.py DATA/classification [--model DIR] [--per 8 32 0] [--seeds 5]
 """

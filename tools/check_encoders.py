@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares our tokenizers with those libraries that are not Hugging Face's: ids of SentencePiece's own for every `.model` under
+"""Compares our tokenizers with libraries other than Hugging Face's: ids of SentencePiece's own for every `.model` under
 ../shared/data/sentencepiece, and of tiktoken for GPT-2's vocabulary with the patterns of GPT-2, Llama 3 and GPT-4o.
 
     npm run build; pip install sentencepiece tiktoken

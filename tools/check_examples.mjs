@@ -1,5 +1,5 @@
-// Installs each example (examples/) outside the checkout from the packed tarball and uses it as a person would. Takes minutes and needs a
-// network, so it runs nightly. `node tools/check_examples.mjs [NAME...]`
+// Installs each example (examples/) outside the checkout from the packed tarball and uses it as a user would. Takes minutes and needs a network,
+// so it runs nightly. `node tools/check_examples.mjs [NAME...]`
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';

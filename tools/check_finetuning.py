@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds what a fine-tuned model is good for against Python: wattn and torch begin with the same weights, take the same batches of the same rows, and
-are judged on the same test set. NER (WNUT-17): a head of tags on all layers, against transformers' AutoModelForTokenClassification; F1 of entities.
-STS-B: sentence-transformers' own CoSENTLoss over its own vectors; Spearman's correlation. SST-2's sentences: a head of two labels on all layers,
-against AutoModelForSequenceClassification; accuracy. TREC with 16 examples a label and HWU64 with 8: SupConLoss on all layers, then a classifier, which
-is scikit-learn's LogisticRegressionCV in Python; accuracy. All in float32 on one thread, without dropout, with AdamW. Wanted: within 0.5 points, of
-the last two within 1. Python also loads what wattn has saved, and must judge it alike. Build first (npm run build).
+"""Compares the quality of fine-tuned models with Python: wattn and torch begin with the same weights, train on the same batches, and are evaluated
+on the same test set. NER (WNUT-17): a head of tags on all layers, against transformers' AutoModelForTokenClassification; F1 of entities. STS-B:
+sentence-transformers' own CoSENTLoss over its own vectors; Spearman's correlation. SST-2's sentences: a head of two labels on all layers,
+against AutoModelForSequenceClassification; accuracy. TREC with 16 examples a label and HWU64 with 8: SupConLoss on all layers, then a
+classifier, which is scikit-learn's LogisticRegressionCV in Python; accuracy. All in float32 on one thread, without dropout, with AdamW. Wanted:
+within 0.5 points, of the last two within 1. Python also loads what wattn has saved, and must judge it alike. Build first (npm run build).
 
     .venv/bin/python tools/check_finetuning.py DATA [--model DIR] [--only ner sts sst trec hwu] [--rows N] [--epochs N] [--seed N]
 """

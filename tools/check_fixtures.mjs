@@ -1,5 +1,5 @@
-// Does what check_package.mjs does, with tools from npm that this checkout does not have: other bundlers, frameworks, run times. Takes minutes and
-// needs a network, so it runs nightly, not for each change. `node tools/check_fixtures.mjs [NAME...]`
+// Does the same as check_package.mjs with tools from npm that this checkout does not include: other bundlers, frameworks and runtimes. Takes
+// minutes and needs a network, so it runs nightly, not for each change. `node tools/check_fixtures.mjs [NAME...]`
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

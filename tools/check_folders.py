@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes random folders of a tokenizer's files, and writes what AutoTokenizer makes of each, a line of JSON for a folder.
+"""Makes random folders of tokenizer files, and writes AutoTokenizer's results for each, one line of JSON per folder.
 
     python tools/check_folders.py OUT --count 10000 [--first 0] [--other PYTHON]
     node tools/check_folders.mjs OUT/answers.jsonl

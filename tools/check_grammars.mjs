@@ -1,4 +1,5 @@
-// Asks wattn's constraints, transformers.js's StructuredOutputProcessor and llama.cpp's grammars about the same texts: node tools/check_grammars.mjs [FOLDER] [WALKS] [SEED].
+// Compares wattn's constraints with transformers.js's StructuredOutputProcessor and llama.cpp's grammars on the same texts: node
+// tools/check_grammars.mjs [FOLDER] [WALKS] [SEED].
 // FOLDER: `tests` of a checkout of https://github.com/json-schema-org/JSON-Schema-Test-Suite; without it, only the last part is done. Prints
 // - random outputs that the others' constraint allows for a schema: which Ajv finds invalid, and what wattn does with each (it must take the valid and refuse the invalid);
 // - schemas that others take and wattn refuses;

@@ -1,10 +1,10 @@
-// Whether llama.cpp reads what `wattn pack` writes: `node tools/check_llama.mjs MODEL.. [--dtype q8] [--vocab N] [--native PYTHON] [--save FOLDER]`. Each model (a
-// folder, a .gguf file or a hub id) is packed, loaded by llama.cpp, and asked for the same texts as wattn, which reads the original in float32.
-// Compared are vectors of encoders, logits of classifiers, tokens of decoders and encoder-decoders by greedy search. llama.cpp is wllama's (in
-// WebAssembly, from npm) in Chromium, or with --native the one of a Python with llama-cpp-python (LLAMA_CPP_LIB_PATH: a folder with another build of
-// it). An encoder's line has 1 - cosine to the original in llama.cpp and of the packed file in wattn, and between both; a .gguf file is taken as it
-// is. Exits with 1 above LIMIT (2e-3) or where fewer tokens than LEAST (8 of 16) agree. CHROME: the browser. tools/llama_checkpoints.py makes models
-// to check.
+// Checks that llama.cpp reads the files that `wattn pack` writes: `node tools/check_llama.mjs MODEL.. [--dtype q8] [--vocab N] [--native PYTHON]
+// [--save FOLDER]`. Each model (a folder, a .gguf file or a hub id) is packed, loaded by llama.cpp, and asked for the same texts as wattn, which
+// reads the original in float32. Compared are vectors of encoders, logits of classifiers, tokens of decoders and encoder-decoders by greedy
+// search. llama.cpp is wllama's (in WebAssembly, from npm) in Chromium, or with --native the one of a Python with llama-cpp-python
+// (LLAMA_CPP_LIB_PATH: a folder with another build of it). An encoder's line has 1 - cosine to the original in llama.cpp and of the packed file in
+// wattn, and between both; a .gguf file is taken as it is. Exits with 1 above LIMIT (2e-3) or where fewer tokens than LEAST (8 of 16) agree.
+// CHROME: the browser. tools/llama_checkpoints.py makes models to check.
 import {
   copyFileSync,
   createReadStream,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds a loss of one's own (nn over a loaded model's vectors) against torch: the gradients of all weights of all-MiniLM-L6-v2, one batch, float32.
+"""Compares a custom loss (nn over a loaded model's embeddings) with torch: the gradients of all weights of all-MiniLM-L6-v2, one batch, float32.
 An update of AdamW with a large epsilon moves each weight by its gradient, so the gradients are read from the file that is saved. Prints the
 largest difference from torch in float64, and torch's own in float32 (wanted: 1e-5). Build first (npm run build, npm run models).
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Loads an adapter with PEFT over its base and prints what the model answers, to compare with wattn's answers.
+"""Loads an adapter with PEFT over its base model and prints the model's outputs, to compare them with wattn's.
 
     python tools/check_peft.py BASE ADAPTER [--ids 2,9,17] [--task SEQ_CLS] [--labels 3] [--expect FILE.json]
 

@@ -1,5 +1,5 @@
-// Builds one WebAssembly module once more, in another folder and without a compiler cache, and compares the bytes. The smallest module with
-// code of every kind: kernels, headers compiled before, Embind. check_dist.mjs sees to it that no other names the folder.
+// Builds one WebAssembly module again, in another folder and without a compiler cache, and compares the bytes. It is the smallest module with
+// every type of code: kernels, precompiled headers, Embind. check_dist.mjs sees to it that no other names the folder.
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

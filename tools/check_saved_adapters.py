@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Trains LoRA and DoRA adapters of tiny models with wattn, with and without a head of their own, and loads them with PEFT: without a warning, over the
-base model that each names, and with wattn's answers.
+"""Trains LoRA and DoRA adapters for tiny models with wattn, with and without their own head. PEFT must load each over the base model that it
+names, without a warning, and give wattn's results.
 
     .venv/bin/python tools/check_saved_adapters.py [--keep FOLDER]
 

@@ -1,4 +1,4 @@
-"""Holds `wattn tokenize --train` against Hugging Face's trainers: python tools/check_trainers.py CORPUS [--held-out TEXT].
+"""Compares `wattn tokenize --train` with Hugging Face's trainers: python tools/check_trainers.py CORPUS [--held-out TEXT].
 
 Every line of CORPUS is a text. For each model: our tokenizer.json is loaded by tokenizers and by transformers, gives there the ids
 that `wattn tokenize` gives, and has the vocabulary and merges that the reference's trainer makes (Unigram: the same pieces; the

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Holds Trainer against torch: the same steps of AdamW on the same batches of TREC, in float32, without dropout. Prints the largest relative
-difference of the losses over the first 20 steps (wanted: 1e-4) and that of the last ones (1 %), and processor time. Then Python's own
-libraries load what was saved: PEFT the adapter, sentence-transformers the whole model; their vectors must be ours. Encoder-decoders learn to give
-a question's label; PEFT and transformers load them, and must have our loss. Build first (npm run build).
+"""Compares Trainer with torch: the same steps of AdamW on the same batches of TREC, in float32, without dropout. Prints the largest relative
+difference of the losses over the first 20 steps (wanted: 1e-4) and that of the last ones (1 %), and processor time. Then Python's own libraries
+load what was saved: PEFT the adapter, sentence-transformers the whole model; their vectors must be ours. Encoder-decoders learn to give a
+question's label; PEFT and transformers load them, and must have our loss. Build first (npm run build).
 
     .venv/bin/python tools/check_training.py DATA/classification/trec [--model DIR] [--steps 100] [--method lora full] [--loss ..] [--seq2seq DIR ..]
 """

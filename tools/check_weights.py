@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a real model ready for tools/check_weights.mjs, which calls this file and says what to pass.
+"""Prepares a real model for tools/check_weights.mjs, which calls this file with the arguments.
 
     python tools/check_weights.py '{"name": .., "folder": .., "downloads": [..], "texts": FILE, "out": ..}'
 

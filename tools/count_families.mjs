@@ -1,4 +1,5 @@
-// Counts the families of transformers.js's text tasks that wattn reads. `node tools/count_families.mjs FOLDER`, of the package @huggingface/transformers.
+// Counts how many model families of transformers.js's text tasks wattn supports. `node tools/count_families.mjs FOLDER`, of the package
+// @huggingface/transformers.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeModel } from '../dist/node.js';

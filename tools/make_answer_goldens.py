@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/goldens/tasks/answers.json: what transformers' question-answering pipeline says with the tiny model there.
+"""Makes tests/goldens/tasks/answers.json: the results of transformers' question-answering pipeline with the tiny model there.
 
 The pipeline left transformers with v5, so this needs a 4.x: python -m venv .venv4 && .venv4/bin/pip install torch transformers==4.57.1
 Run it after `tools/make_goldens.py tasks`, which makes the model.

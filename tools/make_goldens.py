@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the reference results in tests/goldens from the Python libraries that wattn must equal.
+"""Makes the reference results in tests/goldens with the Python libraries that wattn must match.
 
     python -m venv .venv && .venv/bin/pip install -r tools/requirements.txt
     .venv/bin/python tools/make_goldens.py [unicode] [bert-tiny] [minilm] [wordpiece] [tokenizers] [trainers] [tasks] [heads] [classifier] [clusters] [architectures] [sentence] [nn] [decoders] [seq2seq] [ranking] [rerankers] [marian] [m2m-100] [gguf-decoders] [gguf-families] [insides] [insight] [long] [eurobert] [embedders] [decoder-heads] [chats] [losses] [sentence-losses] [optim] [gradients] [training] [autograd] [peft] [hub-layouts] [torch] [spans] [spans-hub] [late-interaction] [sparse] [m3] [multi-vector] [static] [variants] [search] [evaluate] [tensors] [encodings] [folders] [quantized] [processors]

@@ -1,4 +1,4 @@
-"""Tokenizers put together at random, for tools/parity.py: every component with every setting, and random regular expressions."""
+"""Randomly composed tokenizers for tools/parity.py: every component with every setting, and random regular expressions."""
 import json
 
 CHARS = "abcst. ,-1\u00e9\u4e2d\u3042\u30a2\u2581_ \n\u0301\u0130\u212a\u017f'"

@@ -1,5 +1,5 @@
-// Writes the repository's address to all places that name it: the packages' package.json, and SECURITY.md, which the package has too. publish.yml runs it, as the
-// sources name no host. `node tools/set_addresses.mjs https://github.com/OWNER/NAME`
+// Writes the repository's address into the packages' package.json and SECURITY.md. publish.yml runs it, because the sources name no host. `node
+// tools/set_addresses.mjs https://github.com/OWNER/NAME`
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail, root } from './lib/shell.mjs';

@@ -1,5 +1,5 @@
-// Processor seconds of one step of training, times its forward pass: bench_backward [SEQUENCES TOKENS]. The model has the shape of
-// all-MiniLM-L6-v2 and random weights.
+// Processor time of one training step, relative to its forward pass: bench_backward [SEQUENCES TOKENS]. The model
+// has the shape of all-MiniLM-L6-v2 and random weights.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Where the time of a forward pass goes: a transformer of all-MiniLM-L6-v2's shape with made-up weights, run with a kernel
-// table whose every entry is timed. Milliseconds a kernel in the best run, for each number format and batch; "rest" is what no
-// kernel does.
+// Where a forward pass spends its time: a transformer of all-MiniLM-L6-v2's shape with made-up weights, run with a
+// kernel table whose every entry is timed. Milliseconds a kernel in the best run, for each number format and batch;
+// "rest" is what no kernel does.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

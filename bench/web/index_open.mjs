@@ -1,6 +1,6 @@
-// How long an index of 100,000 (ROWS) sentences takes to open, and then to give its first answer, by words, by meaning and by both. Each is measured in a new
-// process of Node. Medians (and least) of ROUNDS processes, in ms. Vectors are sums of words' random ones, so that no model is in the figures. The index is
-// made once, in build/bench-open. WATTN: folders of built packages to compare in turns, `dist` by default; each makes an index of its own.
+// Time to open an index of 100,000 (ROWS) sentences, and for its first keyword, semantic and hybrid search. Each is measured in a new Node
+// process. Medians (and least) of ROUNDS processes, in ms. Vectors are sums of words' random ones, so that no model is in the figures. The index
+// is made once, in build/bench-open. WATTN: folders of built packages to compare in turns, `dist` by default; each makes an index of its own.
 //   [ROWS=100000] [ROUNDS=7] [LANGUAGE=en] [WATTN=dist,OTHER] node bench/web/index_open.mjs
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
-// What a phone would feel, in Chromium with a slowed processor (4 times) and network (9 Mbit/s, 85 ms a request). Measured are bytes and time to the
-// first vector on a first and a second visit, then one text at a time. A stand-in: no phone was at hand. Needs dist/ and, for all-MiniLM-L6-v2, its
-// checkpoint (npm run test:models). ROUNDS: 3 by default. CHROME: the browser.
+// Simulates a phone in Chromium with a slowed processor (4 times) and network (9 Mbit/s, 85 ms per request). Measures bytes and time to the first
+// embedding on a first and a second visit, then one text at a time. It is a simulation: no phone was available. Needs dist/ and, for
+// all-MiniLM-L6-v2, its checkpoint (npm run test:models). ROUNDS: 3 by default. CHROME: the browser.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-// How good is Index? nDCG@10 of words, meaning and both on test collections in BEIR's layout (corpus.jsonl, queries.jsonl, qrels.tsv or
+// Quality of Index: nDCG@10 of keyword, semantic and hybrid search on test collections in BEIR's layout (corpus.jsonl, queries.jsonl, qrels.tsv or
 // qrels/test.tsv). With SHORT=true, how often the first hit is right on short texts: pairs of sentences that mean the same.
 // Usage: node bench/web/search_quality.mjs [FOLDER..]; default: CISI, MED and XQuAD in ../shared/data. MODEL=default,./folder: which models. CHUNK=false: texts whole.
 // DTYPE, PRECISION: of weights and vectors (q8, int8). STEMS: the index's language (en); by default words are compared as written.

@@ -1,5 +1,5 @@
-// How good is a static index, and how much does a page read of it? Test collections as sites of HTML: nDCG@10 of words and of both, beside an `Index` of the same pages and
-// model. Then bytes of files for a first search and for further ones.
+// Quality of a static index, and how much of it a page reads. Test collections as HTML sites: nDCG@10 of keyword and hybrid search, compared with
+// an `Index` of the same pages and model. Then bytes of files for a first search and for further ones.
 // Usage: node bench/web/static_search.mjs [FOLDER..]: folders in BEIR's layout; default: CISI, MED and XQuAD in DATA (../shared/data).
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

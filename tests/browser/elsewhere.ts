@@ -1,4 +1,4 @@
-// A page whose package is on another origin (a content network, a host for assets), from which engines start no worker.
+// A page whose package is on another origin (a CDN or asset host), from which engines cannot start workers.
 import { pipeline } from 'wattn';
 import { failure, tiny } from '../web/support.js';
 import { servePages, type OpenBrowser, type PageServer } from './support.js';

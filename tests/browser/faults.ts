@@ -1,4 +1,4 @@
-// Downloads and stores with their faults, and models begun twice or let go too early, in real browsers.
+// Faults of downloads and storage, and models that are loaded twice or disposed too early, in real browsers.
 import { pipeline } from 'wattn';
 import { kPiece, longFiles, RangeHub } from '../web/range_hub.js';
 import { filesOf, mixedTexts, tiny, until } from '../web/support.js';

@@ -1,4 +1,4 @@
-// Index in real browsers: what a page keeps, what tabs see of each other, and what a full disk does.
+// Index in real browsers: storage, several tabs, and a full disk.
 import { randomBytes } from 'node:crypto';
 import { servePages, type OpenBrowser, type OpenPage, type PageOfPuppeteer, type PageServer } from './support.js';
 

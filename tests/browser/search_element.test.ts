@@ -1,4 +1,4 @@
-// `<wattn-search>` in browsers: keys, screen readers, a strict Content-Security-Policy, and who is told what. tests/web/static_search.test.ts has the index.
+// `<wattn-search>` in browsers: keys, screen readers, a strict Content-Security-Policy, and events. tests/web/static_search.test.ts has the index.
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// Index in real browsers whose calls to the store fail, or end with the tab: what was reported is there, and the next write works.
+// Index in real browsers when storage calls fail or the tab closes: reported documents are stored, and the next write works.
 import { servePages, type OpenBrowser, type OpenPage, type PageServer } from './support.js';
 
 export function storeFaults(browser: OpenBrowser): void {

@@ -1,4 +1,4 @@
-// What the tests in browsers share: the browsers, a server with faults, and pages that answer calls.
+// Shared by the browser tests: the browsers, a server with faults, and pages that answer calls.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// Runs the programs with wattn and with transformers.js and compares their answers, but for rounding.
+// Runs the programs with wattn and with transformers.js, and compares their results up to rounding.
 //
 //     node tests/compat/against_rival.mjs [FOLDER]
 //

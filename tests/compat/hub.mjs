@@ -1,4 +1,5 @@
-// The hub of tests/compat/snippets.md: tiny models under the ids that programs name, and repositories of ONNX whose cards name them. And the snippets.
+// A Hub for tests/compat/snippets.md: tiny models under the ids that the programs use, and ONNX repositories whose cards refer to them. Also the
+// snippets.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

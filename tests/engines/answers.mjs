@@ -1,5 +1,5 @@
-// What has the same bits on every engine and CPU: each format, task, tokenizer and kind of training, as one hash each. run.mjs records
-// them in answers.json; Jest, the browsers and the Node for Arm compare with it. Plain JavaScript, because pages import it unbuilt.
+// Results that must be bit-identical on every engine and CPU: each format, task, tokenizer and method of training, as one hash each. run.mjs
+// records them in answers.json; Jest, the browsers and the Node for Arm compare with it. Plain JavaScript, because pages import it unbuilt.
 
 const kTiny = [
   'config.json', 'tokenizer.json', 'tokenizer_config.json', 'modules.json', '1_Pooling/config.json', 'sentence_bert_config.json',

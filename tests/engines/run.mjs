@@ -1,5 +1,5 @@
-// The answers of this Node (answers.mjs), compared with the recorded ones; with --record, recorded. Do that only when you mean to change
-// the arithmetic. With --proof, also the hashes that the demo's page Proof publishes (minutes under QEMU). Last line: N passed, N failed.
+// Compares this Node's results (answers.mjs) with the recorded ones; --record records them. Record only when you mean to change the arithmetic.
+// With --proof, also the hashes that the demo's page Proof publishes (minutes under QEMU). Last line: N passed, N failed.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { hashOfVectors, kPublished, thousandSentences } from '../../demo/src/proof/thousand.mjs';

@@ -1,4 +1,4 @@
-// Any bytes as JSON: an error, or a document whose text reads as the same document.
+// Parses any bytes as JSON: the result is an error, or a document that serializes and parses to the same document.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Any text in place of one of a model's JSON files: an error or a loader, never a crash.
+// Replaces one of a model's JSON files with any text: the result is an error or a loader, never a crash.
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Damages files of every kind that TypeScript reads, and reads them: each gives an answer or a typed error, soon and in little memory. What it finds is
-// written to build/fuzz/found; tests/web/readers.test.ts keeps the kinds of it. `npm run fuzz -- SECONDS readers_fuzz [TARGET]`.
+// Damages files of every format that TypeScript reads, and reads them. Each must give a result or a typed error, quickly and in little memory.
+// Failures are written to build/fuzz/found; tests/web/readers.test.ts keeps one example of each kind. `npm run fuzz -- SECONDS readers_fuzz
+// [TARGET]`.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { damaged, Random, type Files } from './readers/mutator.js';

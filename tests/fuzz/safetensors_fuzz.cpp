@@ -1,4 +1,4 @@
-// Any bytes as a safetensors file, in pieces: an answer or an error, never a crash.
+// Reads any bytes as a safetensors file, in pieces: the result is a model or an error, never a crash.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

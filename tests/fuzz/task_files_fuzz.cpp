@@ -1,5 +1,5 @@
-// Any text in place of a file that only models of rarer tasks have gives an error or a loader, never a crash. The tasks are
-// entities, late interaction, sparse vectors, static embeddings and tasks of a checkpoint.
+// Replaces a file that only models for rarer tasks have with any text: the result is an error or a loader, never a
+// crash. The tasks are entities, late interaction, sparse vectors, static embeddings and tasks of a checkpoint.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,9 @@
-// libFuzzer: a tokenizer.json of any bytes loads or is refused, and what loads tokenizes and decodes any text. Input: the JSON, a
-// NUL, then options (three bytes) and text as UTF-16 units. Without a NUL the whole input is JSON. So that the stages are reached
-// without luck, an input that begins with a NUL is a number, options and text for one of some fixed tokenizers. One that begins
-// with the byte 1 to 4 is a SentencePiece model, a GGUF file, a vocab.txt, or a merges.txt for a fixed vocabulary. With 5 it is a
-// regular expression, a NUL, and text, both in UTF-8.
+// libFuzzer: a tokenizer.json of any bytes loads or is rejected, and a loaded one tokenizes and decodes any text.
+// Input: the JSON, a NUL, then options (three bytes) and text as UTF-16 units. Without a NUL the whole input is
+// JSON. So that the stages are reached without luck, an input that begins with a NUL is a number, options and text
+// for one of some fixed tokenizers. One that begins with the byte 1 to 4 is a SentencePiece model, a GGUF file, a
+// vocab.txt, or a merges.txt for a fixed vocabulary. With 5 it is a regular expression, a NUL, and text, both in
+// UTF-8.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

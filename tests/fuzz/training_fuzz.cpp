@@ -1,5 +1,6 @@
-// libFuzzer: any options and any texts train to a tokenizer.json that loads, or are refused. Input: a byte for the kind of
-// trainer, the other options as JSON members, a NUL, then texts as UTF-16 units with NULs between them.
+// libFuzzer: training with any options and texts gives a tokenizer.json that loads, or is rejected. Input: a byte
+// for the kind of trainer, the other options as JSON members, a NUL, then texts as UTF-16 units with NULs between
+// them.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

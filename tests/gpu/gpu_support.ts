@@ -1,4 +1,4 @@
-// A GPU for tests (tools/lib/software_gpu.mjs), and ways to let it fail as GPUs do.
+// A GPU for tests (tools/lib/software_gpu.mjs), and ways to make it fail as real GPUs do.
 import { filesOf, type Files } from '../web/support.js';
 
 /** The package `webgpu` with an adapter; undefined, and a message once, where there is none. */

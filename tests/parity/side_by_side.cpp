@@ -1,8 +1,9 @@
-// The native side of tools/parity.py: encodes and decodes what comes on standard input and answers on standard output, in binary.
-// A request is seven i32 (flags, max_length or -1, stride, strategy, left side, units of the first text, of the second or -1) and the
-// texts in UTF-16. An answer is the number of windows, or -1 and the length and bytes of a message. Then, for every window, come
-// the number of tokens and for each array its values (ids, type ids, offsets, special tokens mask, word ids, sequence ids). Last is
-// the text of the first window's ids with and without special tokens, each with its length.
+// The native side of tools/parity.py: encodes and decodes requests from standard input, and writes results to
+// standard output, in binary. A request is seven i32 (flags, max_length or -1, stride, strategy, left side, units of
+// the first text, of the second or -1) and the texts in UTF-16. An answer is the number of windows, or -1 and the
+// length and bytes of a message. Then, for every window, come the number of tokens and for each array its values
+// (ids, type ids, offsets, special tokens mask, word ids, sequence ids). Last is the text of the first window's ids
+// with and without special tokens, each with its length.
 #include <cstdint>
 #include <cstdio>
 #include <string>

@@ -1,4 +1,4 @@
-// Private and gated repositories: who gets the token, and what is said when it is missing. Repositories that hold only ONNX.
+// Private and gated repositories: which hosts get the token, and the errors when it is missing. Repositories with only ONNX.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

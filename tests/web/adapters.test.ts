@@ -1,4 +1,4 @@
-// Adapters of PEFT: the answers are those of Python (tools/goldens/adapters.py).
+// PEFT adapters: results match Python's (tools/goldens/adapters.py).
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// Decoders and encoder-decoders in the tasks of encoders: embeddings, heads, bare models. Numbers are sentence-transformers' and
-// transformers'; the native tests have the derived bounds of every tensor.
+// Decoders and encoder-decoders in the tasks of encoders: embeddings, heads, bare models. The expected numbers come from sentence-transformers and
+// transformers; the native tests have derived bounds for every tensor.
 import { join } from 'node:path';
 import { AutoModel, AutoModelForSequenceClassification, describeModel, pipeline, type EmbedOptions } from 'wattn';
 import { expectError, expectNear, goldens, readJson } from './support.js';

@@ -1,4 +1,4 @@
-// What fails outside wattn (an address, a request, a worker, a lock, a store) ends in an error of wattn's that says why, whichever entry it began in.
+// Failures outside wattn (an address, a request, a worker, a lock, a store) become wattn errors that state the cause, from every entry.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { env } from 'wattn';

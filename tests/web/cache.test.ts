@@ -1,5 +1,5 @@
-// The cache of downloads: a second load asks for nothing, a broken download resumes, a damaged file is repaired, and a cache that refuses is no
-// obstacle.
+// The download cache: a second load makes no request, an interrupted download resumes, a damaged file is repaired, and loading works if the cache
+// fails.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'; // prettier-ignore

@@ -1,5 +1,5 @@
-// The cache, and the network below it, fail at each of their calls. A load gives the right vectors or a typed error, leaves nothing half-written, and
-// the next load repairs it.
+// The cache and the network below it fail at each of their calls. A load gives the right embeddings or a typed error and leaves nothing
+// half-written; the next load repairs it.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Fault, Loss } from './faults/faults.js';
 const { Faults, everyCall } = await import('./faults/faults.js'); // before all that imports node:fs

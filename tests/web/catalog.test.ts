@@ -1,4 +1,4 @@
-// One list of models (models/catalog.json): the guide, the command and the demo show it, and it says what the files and the scores say.
+// The list of models (models/catalog.json): the guide, the command and the demo show it, and it matches the files and the scores.
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'wattn';

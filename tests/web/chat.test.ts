@@ -1,4 +1,4 @@
-// Chats as templates render them, against transformers (tests/goldens/chats), and templates that fail or never end.
+// Chats rendered by templates, against transformers (tests/goldens/chats), and templates that fail or never end.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AutoTokenizer, env, pipeline, type Tokenizer } from 'wattn';

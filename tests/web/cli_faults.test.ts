@@ -1,5 +1,5 @@
-// The command line whose --out fails at each of its calls. The file is the old one or the new one, what failed is said in one line, nothing
-// half-written is left, and the next run succeeds.
+// The command line when --out fails at each of its calls. The file is the old or the new one, the error is one line, nothing half-written remains,
+// and the next run succeeds.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What the command line says of itself: help for tasks, completion in three shells, and progress.
+// The command line's help for tasks, completion in three shells, and progress.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

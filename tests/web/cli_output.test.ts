@@ -1,4 +1,4 @@
-// What --out and standard output may be: files, links, devices, pipes, full disks; signals; and errors, which are one line whatever happens.
+// Targets of --out and standard output: files, links, devices, pipes, full disks. Also signals, and errors, which are always one line.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'; // prettier-ignore

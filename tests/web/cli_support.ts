@@ -1,4 +1,4 @@
-// Running the command line, for its tests.
+// Runs the command line in tests.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// wattn train: what it writes, how it goes on after a stop, and what it refuses.
+// wattn train: its files, resuming, and rejected arguments.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';

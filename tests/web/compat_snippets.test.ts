@@ -1,4 +1,4 @@
-// Programs as assistants write them (tests/compat/snippets.md) run with only the import changed, against a hub of tiny models.
+// Programs in the style of coding assistants (tests/compat/snippets.md) run with only the import changed, against a Hub of tiny models.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as jinja from '@huggingface/jinja';

@@ -1,4 +1,4 @@
-// config.json is written as Python's libraries read it: they tell 2.0 from 2.
+// config.json is written for Python's libraries, which distinguish 2.0 from 2.
 import { withMembers } from '../../web/train/config_text.js';
 
 const numbersOf = (json: string) =>

@@ -1,4 +1,4 @@
-// Copies in the cache of weights as dtype: 'q8' has them: the second load reads a quarter, asks for nothing and has the same bits.
+// Cached copies of q8 weights: the second load reads a quarter of the bytes, makes no request and gives the same bits.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// wattn/count: the numbers of AutoTokenizer's count, from files, bytes and addresses.
+// wattn/count: the same numbers as AutoTokenizer's count, from files, bytes and URLs.
 import { createServer } from 'node:http';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

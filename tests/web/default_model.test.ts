@@ -1,4 +1,4 @@
-// The model in the package: the file that its card speaks of, its scores on texts that training never saw, and what users do with it.
+// The bundled model: its file matches the card, its scores on unseen texts, and typical uses.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

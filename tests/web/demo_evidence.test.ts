@@ -1,4 +1,4 @@
-// What the demo claims of heads: stripes, which look at one word whatever the other is, are never taken for links.
+// The demo's claims about heads: stripes, which attend to one word whatever the other is, are never taken for links.
 import {
   claimsOf,
   contrastOf,

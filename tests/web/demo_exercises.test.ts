@@ -1,4 +1,4 @@
-// The exercises of the demo: answers as people write them, and the numbers that docs/teaching.md gives teachers.
+// The demo's exercises: reading answers, and the numbers in docs/teaching.md.
 import { readFileSync } from 'node:fs';
 import { pipeline } from 'wattn';
 import { openDoor } from '../../demo/src/attention/use_inside.js';

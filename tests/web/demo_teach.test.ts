@@ -1,4 +1,4 @@
-// What the demo says of small counts, and of errors: intervals against scipy, words that chance alone names, slices and edits.
+// The demo's statements about small counts and errors: intervals against scipy, words found by chance alone, slices and edits.
 import {
   confusionsOf,
   editsOf,

@@ -1,4 +1,5 @@
-// The demo's picture of the whole model: its parts, where they are, and formulas that end with the model's own numbers on every architecture that it writes out.
+// The demo's picture of the whole model: its parts, their places, and formulas whose results equal the model's own numbers on every architecture
+// shown.
 import { plainToken, wordOf, wordsOf } from '../../demo/src/ui/words.js';
 import { factsOf } from '../../demo/src/whole/facts.js';
 import { innerOf } from '../../demo/src/whole/inner.js';

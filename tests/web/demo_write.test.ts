@@ -1,4 +1,4 @@
-// The demo page's own arithmetic: which tokens temperature, top-k and top-p leave, and draws that can be repeated.
+// The demo page's own arithmetic: the tokens that temperature, top-k and top-p keep, and repeatable draws.
 import { alternativesOf, drawFrom, randomAt } from '../../demo/src/write/choose.js';
 
 const kLogits = Float32Array.from([0.5, 0.25, 0.125, 0.125], Math.log); // so that the probabilities are these

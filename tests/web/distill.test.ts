@@ -1,4 +1,4 @@
-// distill() against model2vec's on the same encoders, and the eigenvectors that it needs.
+// distill() against model2vec's on the same encoders, and its eigenvectors.
 import { join } from 'node:path';
 import { AutoTokenizer, distill, nn, pipeline, type DistillOptions, type DistillProgress } from 'wattn';
 import { eigenSymmetric, principalComponents } from '../../web/vectors/pca.js';

@@ -1,5 +1,5 @@
-// The entries of the edge (condition `workerd`), without the edge: as a bundler makes one script of them, in a process that lacks what is lacking there.
-// tools/check_fixtures.mjs runs them in workerd. And the stores that a program gives to an index.
+// The entries for the edge (condition `workerd`), tested without it: bundled into one script, in a process without the APIs that are missing
+// there. tools/check_fixtures.mjs runs them in workerd. And the stores that a program gives to an index.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

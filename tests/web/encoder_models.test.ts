@@ -1,4 +1,4 @@
-// wattn-base and wattn-large, encoders in packages of their own: the file that the card speaks of, how it is found, and what it is worth.
+// The packages wattn-base and wattn-large: the file matches the card, it is found by name, and its scores.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What a tokenizer's result answers of words, sequences and characters, against transformers' BatchEncoding (tests/goldens/encodings).
+// The methods of a tokenizer's result for words, sequences and characters, against transformers' BatchEncoding (tests/goldens/encodings).
 import { join } from 'node:path';
 import { AutoTokenizer, type Tokenizer } from 'wattn';
 import { expectError, goldens, readJson, tiny } from './support.js';

@@ -1,4 +1,4 @@
-// What has the same bits on every engine: recorded once, compared here, in the browsers (tests/browser) and on Arm (npm run check).
+// Results that must be bit-identical on every engine: recorded once, compared here, in browsers (tests/browser) and on Arm (npm run check).
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The entries of the package as files: what importing them does (nothing), and which of them need files beside them.
+// The package's entries as files: importing them has no effect, and some need files beside them.
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// pipe.explain() and `wattn doctor`: what a pipeline makes of a text.
+// pipe.explain() and `wattn doctor`: how a pipeline reads a text.
 import { join } from 'node:path';
 import { pipeline, type ExplainedText } from 'wattn';
 import { linesOf, wattn } from './cli_support.js';

@@ -1,4 +1,4 @@
-// What transformers.js's programs pass: options, settings and events under its names, and results that are compared and logged.
+// Compatibility with transformers.js programs: options, settings and events under its names, and results that are compared and logged.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AutoModel, AutoTokenizer, env, LogLevel, pipeline, type ProgressInfo } from 'wattn';

@@ -1,4 +1,4 @@
-// The platform that fails, on which other tests stand (faults/): it fails what it should, and forgets what was not synced.
+// The failing platform that other tests use (faults/): it fails the right calls, and loses unsynced data.
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 const { Faults, everyCall } = await import('./faults/faults.js');

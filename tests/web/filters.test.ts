@@ -1,4 +1,4 @@
-// What callers hand to an index beside texts: filters, callbacks, documents. All that is not understood is an InputError.
+// Other arguments of an index: filters, callbacks, documents. Anything invalid is an InputError.
 import {
   AutoModelForCausalLM,
   Index,

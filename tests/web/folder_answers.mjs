@@ -1,4 +1,4 @@
-// Compares a tokenizer with what Python's AutoTokenizer says of the same folder. Used by folders.test.ts and tools/check_folders.mjs.
+// Compares a tokenizer with the results of Python's AutoTokenizer for the same folder. Used by folders.test.ts and tools/check_folders.mjs.
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 const sorted = (list) => [...list].sort();

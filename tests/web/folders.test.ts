@@ -1,4 +1,5 @@
-// Random folders of a tokenizer's files, against transformers' AutoTokenizer (tests/goldens/folders): equal, or refused by name.
+// Random folders of tokenizer files, against transformers' AutoTokenizer (tests/goldens/folders): equal results, or an error that names the
+// reason.
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Text generation as a page or a program uses it: texts, chats, streams, signals, workers; and a decoder's insides.
+// Text generation as pages and programs use it: texts, chats, streams, signals, workers; and a decoder's internals.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AutoModelForCausalLM, AutoTokenizer, env, pipeline, Tensor } from 'wattn';

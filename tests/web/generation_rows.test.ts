@@ -1,4 +1,4 @@
-// Between the steps of generation: logits processors, scores and probabilities, speculation, the time, and scores of given texts.
+// Between the steps of generation: logits processors, scores and probabilities, speculative decoding, max_time, and scores of given texts.
 import { join } from 'node:path';
 import {
   AutoModelForCausalLM,

@@ -1,4 +1,4 @@
-// GGUF files of every family, and of small models' Q4_K_M, through the package: the small WebAssembly, or the full one where that is needed.
+// GGUF files of every family, and small models' Q4_K_M files, through the package: with the small WebAssembly, or the full one if needed.
 // tests/native/tasks/gguf_decoders_test.cpp compares more runs.
 import { join } from 'node:path';
 import { AutoModelForCausalLM, pipeline } from 'wattn';

@@ -1,5 +1,4 @@
-// The insides of decoders and encoder-decoders across the seam, of rows beside each other; every number against torch is held in
-// tests/native/tasks/insides_test.cpp.
+// The internals of decoders and encoder-decoders in JavaScript, for rows of one batch. tests/native/tasks compares every number with torch's.
 import { join } from 'node:path';
 import { attention_rollout, AutoModelForCausalLM, AutoModelForSeq2SeqLM, Tensor, to_bertviz } from 'wattn';
 import type { CausalModel, Seq2SeqModel } from 'wattn';

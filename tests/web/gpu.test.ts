@@ -1,4 +1,4 @@
-// device: 'webgpu' where there is no GPU to use. tests/gpu has the tests on one.
+// device: 'webgpu' without a usable GPU. tests/gpu has the tests on a GPU.
 import { env, pipeline, type FeatureExtractionPipeline } from 'wattn';
 import { headFiles, tiny } from './support.js';
 

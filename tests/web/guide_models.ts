@@ -1,4 +1,4 @@
-// The models that the guides name, as tiny ones of the same kind.
+// Tiny stand-ins for the models in the guides.
 import { join } from 'node:path';
 import { filesOf, goldens, headFiles, tinyFiles, type Files } from './support.js';
 

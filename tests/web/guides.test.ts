@@ -1,5 +1,4 @@
-// Every example of the guides runs, in the order of its page and after what stands before it, and gives what stands behind its `// =>`.
-// Models of the hub are tiny ones of the same kind.
+// Every example in the guides runs, in the order of its page, and gives the result after its `// =>`. Tiny models replace those of the Hub.
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { env } from 'wattn';

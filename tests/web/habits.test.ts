@@ -1,4 +1,4 @@
-// Options written out of habit (web/core/habits.ts): each accepted value of each row is tried, and no answer changes.
+// Options that people pass out of habit (web/core/habits.ts): every accepted value of every row leaves the results unchanged.
 import { AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer, env, InputError, pipeline } from 'wattn';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

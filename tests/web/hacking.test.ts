@@ -1,4 +1,4 @@
-// HACKING.md names files: they are there, so that whoever follows a list of it arrives.
+// The files that HACKING.md names exist, so its recipes can be followed.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './support.js';

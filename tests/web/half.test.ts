@@ -1,4 +1,4 @@
-// dtype 'f16': the answers of f32 with half of its memory, of files in f16, bf16 and f32, alone, in workers and with threads.
+// dtype 'f16': f32's results with half its memory, from files in f16, bf16 and f32, on one thread, in workers and with threads.
 import { join } from 'node:path';
 import { AutoModel, packModel, pipeline } from 'wattn';
 import { changed } from './safetensors.js';

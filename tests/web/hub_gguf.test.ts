@@ -1,4 +1,4 @@
-// Repositories of GGUF files on a hub: which file a model argument means, what is asked for, and what the errors say.
+// GGUF repositories on the Hub: which file a model argument selects, the requests, and the errors.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// The variables of huggingface_hub: the network it forbids, and the files that Python has downloaded.
+// The environment variables of huggingface_hub: offline mode, and files that Python has downloaded.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Names that callers give and that files of a repository name stay inside the repository, on a disk and on a server.
+// Paths from callers and from a repository's files stay inside the repository, on disk and on a server.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

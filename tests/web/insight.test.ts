@@ -1,4 +1,4 @@
-// What an answer depends on: patch maps, head scores and attributions, against torch in float64 (tools/goldens/insight.py).
+// What an output depends on: patch maps, head scores and attributions, against torch in float64 (tools/goldens/insight.py).
 import { join } from 'node:path';
 import {
   attribute,

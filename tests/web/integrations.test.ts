@@ -1,4 +1,4 @@
-// The entries for other libraries, with those libraries: the AI SDK and LangChain. tools/check_fixtures.mjs has LlamaIndex.TS and Orama.
+// The entries for other libraries, tested with the libraries: the AI SDK and LangChain. tools/check_fixtures.mjs has LlamaIndex.TS and Orama.
 import { join } from 'node:path';
 import type { EmbeddingModelV4, LanguageModelV4, ProviderV4, RerankingModelV4 } from '@ai-sdk/provider';
 import type { EmbeddingsInterface } from '@langchain/core/embeddings';

@@ -1,4 +1,4 @@
-// Texts of any shape take time in proportion to their length, and none takes a page's time for long.
+// Texts of any shape take time in proportion to their length, and none blocks a page for long.
 import { AutoTokenizer, Classifier, Index, nn, redact, Tensor, type Tokenizer } from 'wattn';
 import { readHtml, toDocument } from '../../web/cli/markup.js';
 import { Analyser } from '../../web/search/words.js';

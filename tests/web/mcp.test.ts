@@ -1,4 +1,4 @@
-// wattn mcp: the messages of the Model Context Protocol, and what its tools answer. tools/check_fixtures.mjs lets the SDK's client speak with it.
+// wattn mcp: the messages of the Model Context Protocol, and the results of its tools. tools/check_fixtures.mjs tests it with the SDK's client.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';

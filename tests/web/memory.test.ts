@@ -1,4 +1,4 @@
-// What a model holds: as memory() says, flat over any number of calls.
+// A model's memory: as memory() reports, and constant over any number of calls.
 import { pipeline } from 'wattn';
 import { madeMemories, mixedTexts, tiny } from './support.js';
 

@@ -1,4 +1,4 @@
-// What is said to a person who has made the usual mistakes: each message names what was expected and found, and what was probably meant.
+// Error messages for common mistakes: each names what was expected, what was found, and what was probably meant.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { Index, pipeline } from 'wattn';

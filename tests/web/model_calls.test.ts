@@ -1,4 +1,4 @@
-// Calls of a model at the boundary of WebAssembly (web/host/model_calls.ts): answers from memory, also after it has grown.
+// Model calls into WebAssembly (web/host/model_calls.ts): results are read from memory correctly, also after it has grown.
 import { AutoModel, pipeline } from 'wattn';
 import { expectError, madeMemories, tiny } from './support.js';
 

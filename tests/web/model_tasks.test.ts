@@ -1,4 +1,4 @@
-// Tasks that a checkpoint has LoRAs of its own for, as jina-embeddings-v3, against torch (tests/goldens/hub_layouts/jina-v3-tasks).
+// Checkpoints with their own LoRAs for tasks, such as jina-embeddings-v3, against torch (tests/goldens/hub_layouts/jina-v3-tasks).
 import { join } from 'node:path';
 import { AutoModel, Index, pipeline, type EmbedOptions } from 'wattn';
 import { expectError, expectNear, filesOf, goldens, readJson, tiny } from './support.js';

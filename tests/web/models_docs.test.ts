@@ -1,4 +1,4 @@
-// docs/models.md has the tables that tools/models_table.mjs makes.
+// docs/models.md has the tables that tools/models_table.mjs writes.
 import { describeModel } from 'wattn';
 import { root } from './support.js';
 

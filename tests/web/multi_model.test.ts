@@ -1,4 +1,4 @@
-// wattn-multi, the encoder for many languages in a package of its own: its file is the card's, it is found by name, and it has its prompts.
+// The package wattn-multi: the file matches the card, it is found by name, and it has its prompts.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Numbers among the options are checked as torch's and scikit-learn's constructors check them: each range at its ends, beside them, NaN and Infinity.
+// Numeric options are checked as in torch's and scikit-learn's constructors: each range at its ends and just beyond, NaN and Infinity.
 import { Classifier, nn, pipeline, redact, Tensor, Word2Vec } from 'wattn';
 import { Trainer, type TrainerOptions } from 'wattn/train';
 import { readOptions, type Rules } from '../../web/core/options.js';

@@ -1,4 +1,4 @@
-// All entries and formats of one version share their settings, errors and warnings, whichever a program loads, and in whatever order.
+// All entries and module formats of one version share settings, errors and warnings, whichever a program loads, in any order.
 import { describe, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Every public function that takes options refuses those that it does not know, and reads each once, as an own property.
+// Every public function with options rejects unknown ones, and reads each once, as an own property.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {

@@ -1,4 +1,4 @@
-// A loss of one's own on a loaded model: nn computes it, and its gradient goes back into the model. Beside it: what parts of a batch weigh.
+// A custom loss on a loaded model: nn computes it, and its gradient is propagated into the model. Also the weights of a batch's parts.
 import { join } from 'node:path';
 import { nn } from 'wattn';
 import { Trainer, type OwnLoss, type TrainerOptions, type TrainingReport } from 'wattn/train';

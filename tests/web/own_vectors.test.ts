@@ -1,4 +1,4 @@
-// One model file gives one set of vectors, however it is named, and a row of a batch is stored and posted alone.
+// One model file gives the same embeddings however it is named, and a row of a batch can be stored and posted alone.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

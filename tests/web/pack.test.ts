@@ -1,4 +1,4 @@
-// GGUF models: what `packModel` writes loads as the model did; its blocks are gguf-py's; llama.cpp's names are read.
+// GGUF models: files from `packModel` load like the original, their blocks match gguf-py's, and llama.cpp's names are read.
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Option `calibrate` of packModel: 4 bits that are rounded by what the layers read.
+// The option `calibrate` of packModel: 4-bit rounding based on the layers' inputs.
 import { join } from 'node:path';
 import { packModel, packTo, pipeline, type PackOptions } from 'wattn';
 import { halfToFloat } from '../../web/core/half.js';

@@ -1,4 +1,4 @@
-// Heads that sentence-transformers and FlagEmbedding have beside a model travel in a packed file: LogitScore, and bge-m3's two layers.
+// Packed files include the heads that sentence-transformers and FlagEmbedding store beside a model: LogitScore, and bge-m3's two layers.
 import { packModel, packTo, pipeline, type PackOptions, type SparseVector, type TokenVectors } from 'wattn';
 import { filesOf, goldens, largestDifference, readJson, type Files } from './support.js';
 import { wideFiles } from './wide.js';

@@ -1,4 +1,4 @@
-// `wattn pack --hub`: a folder that is ready to be published, and loads as it is.
+// `wattn pack --hub`: a folder that is ready to publish, and loads as is.
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

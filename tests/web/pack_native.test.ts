@@ -1,4 +1,5 @@
-// `dtype: 'native'` holds the numbers that wattn multiplies with q8, whatever the family: the packed file gives the bits of the original.
+// `dtype: 'native'` stores exactly the numbers that wattn multiplies with in q8, for every family: the packed file gives the same bits as the
+// original.
 import { join } from 'node:path';
 import { packModel } from 'wattn';
 import { goldens } from './support.js';

@@ -1,4 +1,4 @@
-// Packing to less: fewer pieces, layers and components; what it costs, and how much it holds.
+// Smaller packed models: fewer pieces, layers and components, the loss, and the memory.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AutoModel, AutoTokenizer, comparePacked, packModel, packTo, pipeline, type PackOptions } from 'wattn';

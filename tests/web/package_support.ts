@@ -1,4 +1,4 @@
-// What the tests of our model packages share.
+// Shared by the tests of our model packages.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

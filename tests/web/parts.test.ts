@@ -1,5 +1,5 @@
-// Parts of the code that are loaded when they are first needed. Where one cannot be loaded, whichever entry asked for it, the error is wattn's and
-// says what helps. A deployment gives parts other names while pages that know the ones of before are open.
+// Parts of the code that are loaded on first use. If one cannot be loaded, from any entry, the error is wattn's and states the remedy. A
+// deployment gives parts other names while pages that know the ones of before are open.
 import { spawnSync } from 'node:child_process';
 import { linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Calls what needs a part of wattn's code that is not there: node parts_probe.mjs FOLDER MODEL ENTRY. Prints what each call ended in, as JSON.
-// FOLDER has a copy of dist for each part, without it.
+// Makes calls that need a missing part of wattn's code: node parts_probe.mjs FOLDER MODEL ENTRY. Prints the result of each call as JSON. FOLDER
+// has a copy of dist without each part.
 import { readdirSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';

@@ -1,4 +1,5 @@
-// Regular expressions out of adapter_config.json: Python's meaning, in linear time. A repository may name any; JavaScript's engine would hang the page.
+// Regular expressions from adapter_config.json: Python's semantics, in linear time. A repository may contain any expression; JavaScript's engine
+// could hang the page.
 import { pipeline, save_adapter, Tensor } from 'wattn';
 import { UnsupportedError } from '../../web/core/errors.js';
 import { Pattern, PatternLimit } from '../../web/source/pattern.js';

@@ -1,4 +1,4 @@
-// Texts of ids from decoded tokens that are kept as strings (web/tokenizer/pieces.ts), against the same from WebAssembly.
+// Decoding with cached token strings (web/tokenizer/pieces.ts), compared with WebAssembly.
 import { AutoTokenizer, type Tokenizer } from 'wattn';
 import { Pieces } from '../../web/tokenizer/pieces.js';
 import { expectError, readJson, tiny } from './support.js';

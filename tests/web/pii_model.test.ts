@@ -1,4 +1,4 @@
-// wattn-pii, the tagger in a package of its own: its file is the card's, it is found by name, and it computes what PyTorch does.
+// The package wattn-pii: the file matches the card, it is found by name, and its results match PyTorch's.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// How wattn-pii and others are judged (tools/encoders/pii/scoring.mjs), and the texts that judge.
+// The scoring of wattn-pii and others (tools/encoders/pii/scoring.mjs), and the test texts.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './support.js';

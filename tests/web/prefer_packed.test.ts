@@ -1,4 +1,4 @@
-// A smaller file of the same model in its own repository: taken by `prefer: 'packed'`, and named by describeModel.
+// A smaller file in a model's own repository: `prefer: 'packed'` loads it, and describeModel reports it.
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Prefixes that are kept over calls: answers equal those that were computed anew, and say what was reused; held, saved and loaded.
+// Prefixes cached across calls: results equal those computed from the start, and report what was reused. Also held, saved and loaded prefixes.
 import {
   AutoModelForCausalLM,
   DynamicCache,

@@ -1,4 +1,4 @@
-// The linter of documents, comments and messages (tools/prose.mjs) finds what it is for, and lets pass what is fine.
+// The linter for documents, comments and messages (tools/prose.mjs) reports each problem, and accepts correct text.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './support.js';

@@ -1,5 +1,5 @@
-// Every public name says what it is: the exports of every entry, as the shipped .d.ts declare them, with the members of types, options and classes.
-// Editors show these sentences.
+// Every public name has a doc comment: the exports of every entry in the shipped .d.ts files, with the members of types, options and classes.
+// Editors show these comments.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse } from '@babel/parser';

@@ -1,4 +1,4 @@
-// Compiled by `npm run check`, never run: what the public types must allow, and what they must refuse.
+// Compiled by `npm run check`, never run: what the public types must accept and reject.
 import { AutoModel, AutoTokenizer, Classifier, env, NetworkError, nn, pipeline, redact, restore, semantic_search, Tensor, WattnError } from 'wattn'; // prettier-ignore
 import type { Embeddings, ModelSpecifier, Span, TensorBase } from 'wattn';
 

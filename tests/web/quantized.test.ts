@@ -1,4 +1,4 @@
-// Quantized safetensors: each method's numbers bit for bit, what models make of them, and every way to be refused.
+// Quantized safetensors: each method's numbers bit for bit, the models' results, and every rejected file.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// A hub with ranges and etags, and with the faults of real ones.
+// A Hub with range requests and etags, and with the faults of real servers.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// Files that were once read into an untyped error, a hang or gigabytes, found by tests/fuzz/readers_fuzz.ts.
+// Files that once caused an untyped error, a hang or gigabytes of memory, found by tests/fuzz/readers_fuzz.ts.
 import { join } from 'node:path';
 import { AutoTokenizer, Classifier, packModel, pipeline, WordVectors } from 'wattn';
 import { readAdapter } from '../../web/source/peft.js';

@@ -1,4 +1,4 @@
-// redact and restore: with findings made up, with patterns, and with models.
+// redact and restore: with made-up findings, with patterns, and with models.
 import { join } from 'node:path';
 import { pipeline, redact, restore, type RedactOptions } from 'wattn';
 import { expectError, goldens, headFiles } from './support.js';

@@ -1,4 +1,4 @@
-// The examples of the reference: each `@example` of a doc comment runs with all names of the package, and gives what stands behind its `// =>`.
+// The examples in the reference: each `@example` of a doc comment runs with all names of the package, and gives the result after its `// =>`.
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

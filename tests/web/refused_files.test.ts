@@ -1,4 +1,4 @@
-// Files that a loader refuses: nothing wrong is kept, and what the cache has of them is requested once more.
+// Files that a loader rejects: nothing wrong is cached, and their cached pieces are requested once more.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

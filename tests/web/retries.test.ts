@@ -1,4 +1,4 @@
-// Servers that are busy, break off or stall: a file is requested again, for a while, and its rest where there are ranges.
+// Servers that are busy, disconnect or stall: a file is requested again for a while, only the missing part if the server supports ranges.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

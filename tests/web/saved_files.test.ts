@@ -1,4 +1,4 @@
-// What training saves: damage is a typed error and never another run, and files of before there were hashes still open.
+// Files saved by training: damage is a typed error and never a different run, and files from before hashes were added still open.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Classifier, pipeline } from 'wattn';

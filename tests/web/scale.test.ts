@@ -1,4 +1,4 @@
-// A corpus over many processes by engines that exist (docs/scale.md): the very bytes of one process, also when one of them dies.
+// A corpus split over many processes with existing engines (docs/scale.md): the output is byte-identical to one process, also if one of them dies.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Index: what it finds, how it changes, what it keeps, and what it refuses.
+// Index: results, changes, storage, and rejected arguments.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

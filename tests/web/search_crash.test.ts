@@ -1,4 +1,4 @@
-// Index: a program that is killed while it writes loses nothing that was finished.
+// Index: a program that is killed while writing loses nothing that was reported as stored.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Index: whatever happens to its files, documents that were stored are there, or an error says that something is wrong, and repair keeps the rest.
+// Index with damaged files: stored documents are found, or an error reports the damage, and repair keeps the rest.
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

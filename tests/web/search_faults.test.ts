@@ -1,4 +1,4 @@
-// Index: each call to the file system fails once, or is the last one before the power goes. What was reported as stored is there.
+// Index: each file system call fails once, or is the last one before a power failure. Documents reported as stored remain.
 import { everyCall, Faults, type Fault, type Loss } from './faults/faults.js';
 
 const { cpSync, mkdtempSync, readdirSync, rmSync } = await import('node:fs');

@@ -1,4 +1,4 @@
-// Where in a document a hit is, and documents without text.
+// The position of a hit in its document, and documents without text.
 import { Index } from 'wattn';
 import { toDocument } from '../../web/cli/markup.js';
 

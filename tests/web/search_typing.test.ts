@@ -1,4 +1,4 @@
-// Search as you type: beginnings of words, and typing errors.
+// Search as you type: word prefixes, and typos.
 import { Index, type EmbedFunction } from 'wattn';
 import { edits, editsOf } from '../../web/search/expand.js';
 

@@ -1,4 +1,4 @@
-// Index: words that segments store, in place of texts that are read again.
+// Index: words stored in segments, so that texts are not read again.
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

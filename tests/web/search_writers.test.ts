@@ -1,5 +1,5 @@
-// Index: many processes add to one index in one folder, and are killed while they do. What each has reported as stored is there at the end, and the
-// index opens at any time.
+// Index: many processes add to one index in one folder, and are killed meanwhile. Everything reported as stored is there at the end, and the index
+// can be opened at any time.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';

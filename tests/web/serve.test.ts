@@ -1,4 +1,4 @@
-// wattn serve: its routes, and that each answer has the bits of the library's whatever else is asked at the same time.
+// wattn serve: its routes. Each answer is bit-identical to the library's, whatever else is requested at the same time.
 import { join } from 'node:path';
 import { pipeline } from 'wattn';
 import { chatFiles } from './guide_models.js';

@@ -1,4 +1,5 @@
-// wattn serve among clients that are slow, broken or gone, or that only hold connections: others are served on, with the same bits, and nothing is kept.
+// wattn serve with clients that are slow, broken or gone, or that only hold connections: other clients are still served, with the same bits, and
+// nothing leaks.
 import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';

@@ -1,4 +1,4 @@
-// wattn serve: who may ask, how much, and what clients do that leave, wait or send anything.
+// wattn serve: access, limits, and clients that leave, wait or send anything.
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';

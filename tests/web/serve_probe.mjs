@@ -1,4 +1,4 @@
-// Loaded into a server by --import: at SIGUSR2 it says, on standard error, what the process holds once its garbage has been collected.
+// Loaded into a server by --import: on SIGUSR2 it writes to standard error how much memory the process holds after a garbage collection.
 import { writeSync } from 'node:fs';
 
 process.on('SIGUSR2', () => {

@@ -1,4 +1,4 @@
-// `wattn serve` as a process of its own, and requests to it, for its tests.
+// Starts `wattn serve` as a separate process and sends it requests, for tests.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

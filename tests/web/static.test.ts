@@ -1,4 +1,4 @@
-// Static embeddings: model2vec's and sentence-transformers' files, against the vectors that these libraries give.
+// Static embeddings: model2vec's and sentence-transformers' files, compared with these libraries' embeddings.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeModel, inspectModel, packModel, pipeline, type LoadOptions } from 'wattn';

@@ -1,4 +1,4 @@
-// A static index: how pages are read and cut, what is found, and how little of it a page reads.
+// A static index: reading and cutting pages, results, and how few bytes a page reads.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// wattn-story, the decoder in a package of its own: the file that its card speaks of, how it is found, and that it computes what PyTorch does.
+// The package wattn-story: the file matches the card, it is found by name, and its results match PyTorch's.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// response_format: what is generated is what the format says, for every kind of tokenizer, search and batch; Ajv judges the JSON.
+// response_format: generated text follows the format, for every type of tokenizer, search and batch. Ajv validates the JSON.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

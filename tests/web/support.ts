@@ -1,4 +1,4 @@
-// What the tests of web/ share: where goldens lie, a hub to load from, and errors caught.
+// Shared by the tests of web/: the folder of goldens, a Hub to load from, and catching errors.
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// The methods that transformers.js's tensors have. The expected numbers are torch's (tests/goldens/tensors), but where transformers.js means another thing.
+// The methods of transformers.js's tensors. The expected numbers are torch's (tests/goldens/tensors), except where transformers.js differs.
 import { nn, Tensor, type TensorType } from 'wattn';
 import * as wattn from 'wattn';
 import { expectError, readJson } from './support.js';

@@ -1,5 +1,4 @@
-// Encoder-decoders across the seam: texts as transformers' generate() makes them (tests/goldens/seq2seq), prefixes and parameters of
-// tasks, and the insides.
+// Encoder-decoders in JavaScript: the same texts as transformers' generate() (tests/goldens/seq2seq), task prefixes and parameters, and internals.
 import { join } from 'node:path';
 import { AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, pipeline } from 'wattn';
 import { linesOf, wattn } from './cli_support.js';

@@ -1,4 +1,4 @@
-// Texts and ids at the boundary of WebAssembly (web/host/text_calls.ts): what is unusual there, and memory that grows under its views.
+// Passing texts and ids to WebAssembly (web/host/text_calls.ts): unusual cases, and memory that grows while views exist.
 import { AutoTokenizer, pipeline, Tensor, type Tokenizer } from 'wattn';
 import { join } from 'node:path';
 import { expectError, filesOf, goldens, madeMemories, textOf, tiny } from './support.js';

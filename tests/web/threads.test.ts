@@ -1,4 +1,4 @@
-// Helper threads: the same bits, started before they are used, given back.
+// Helper threads: the same bits, started before use, and released.
 import { availableParallelism } from 'node:os';
 import { AutoModel, env, pipeline } from 'wattn';
 import { mixedTexts, tiny } from './support.js';

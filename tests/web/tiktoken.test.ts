@@ -1,4 +1,4 @@
-// tiktoken's vocabularies, against its rule run here: of all neighbours in a word, the pair whose text has the lowest rank merges first.
+// tiktoken's vocabularies, compared with its rule: among all neighbours in a word, the pair with the lowest rank merges first.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AutoTokenizer } from 'wattn';

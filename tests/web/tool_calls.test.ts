@@ -1,4 +1,4 @@
-// How each family of models writes calls of tools and reasoning, read whole, cut off at every character, and piece by piece.
+// Tool calls and reasoning in each model family's format: parsed whole, cut off at every character, and piece by piece.
 import { kFormats, kReasoning } from '../../web/generation/calls/formats.js';
 import { formatOf, readTools } from '../../web/generation/calls/chat_plan.js';
 import { MessageReader, readParts, type MessageFormat } from '../../web/generation/calls/message_reader.js';

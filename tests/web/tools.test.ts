@@ -1,5 +1,4 @@
-// Tools of chats: what templates are given, constrained calls of each family, what is told of them as they come, and results that are fed back. Ajv judges
-// the arguments.
+// Tools in chats: template inputs, constrained calls of each family, streaming, and results passed back. Ajv validates the arguments.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { AutoTokenizer, env, IncompleteError, InputError, pipeline, UnsupportedError } from 'wattn';
 import type { Chat, ChatDelta, ChatMessage, TextGenerationOptions, TextGenerationPipeline } from 'wattn';

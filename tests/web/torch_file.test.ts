@@ -1,4 +1,4 @@
-// Files of torch.save: the tensors that torch makes of them, bit for bit, and every way to be refused.
+// Files from torch.save: the same tensors as in torch, bit for bit, and every rejected file.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenFile } from '../../web/source/source.js';

@@ -1,4 +1,4 @@
-// Models whose weights are pytorch_model.bin, from every kind of source: the bits of their safetensors.
+// Models with pytorch_model.bin, from every source: the same bits as from safetensors.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// Writing files as torch.save does, and files that it would not write, for tests.
+// Writes files like torch.save, and files that it would never write, for tests.
 import { openTorchFile } from '../../web/source/torch_file.js';
 import type { OpenFile } from '../../web/source/source.js';
 import type { Tensors } from './safetensors.js';

@@ -1,4 +1,5 @@
-// Trainer and adapters in a folder: each call to the file system that loads them fails once. A typed error or the whole model; the next load works.
+// Trainer and adapters in a folder: each file system call during loading fails once. The result is a typed error or the whole model, and the next
+// load works.
 import type { Fault } from './faults/faults.js';
 const { Faults, everyCall } = await import('./faults/faults.js'); // before all that imports node:fs
 const { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } = await import('node:fs');

@@ -1,4 +1,4 @@
-// Tiny models of tests/goldens made wide, with weights of their own: rows have whole groups of 64, as those of real models have.
+// Wider versions of the tiny models in tests/goldens, with new weights: rows have whole groups of 64, as in real models.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM, Tensor, type LoadOptions } from 'wattn';

@@ -1,5 +1,5 @@
-// What crosses to WebAssembly (src/core/wire.def), by its raw calls. Every answer has the fields that are declared, of their kinds. An option that
-// nothing reads, a word that is unknown and a value of another type are errors.
+// What crosses to WebAssembly (src/core/wire.def), by its raw calls. Every answer has the declared fields with the declared types. Options that
+// are never read, unknown words and values of a wrong type are errors.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPlain, type WireSeam } from '../../web/host/plain_module.js';

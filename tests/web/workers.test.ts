@@ -1,4 +1,4 @@
-// Worker mode and pools: the same answers as without, errors and signals included.
+// Worker mode and pools: the same results as without, including errors and signals.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { AutoModel, env, pipeline, Tensor } from 'wattn';

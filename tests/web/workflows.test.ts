@@ -1,4 +1,4 @@
-// What the workflows promise: actions that cannot change, and no foreign code beside the right to publish.
+// The GitHub workflows: actions are pinned, and no third-party code runs in the job with permission to publish.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './support.js';

@@ -1,4 +1,4 @@
-// zero-shot-ner against the package gliner (tests/goldens/spans), and what it refuses.
+// zero-shot-ner against the package gliner (tests/goldens/spans), and rejected arguments.
 import { join } from 'node:path';
 import { pipeline, type NerEntity } from 'wattn';
 import { expectError, filesOf, goldens, readJson } from './support.js';

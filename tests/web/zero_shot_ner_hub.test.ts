@@ -1,4 +1,4 @@
-// GLiNER models as their hub repositories have them, against the package gliner (tests/goldens/spans_hub): the tokenizer, the encoder's
+// GLiNER models in the layout of their Hub repositories, against the package gliner (tests/goldens/spans_hub): the tokenizer, the encoder's
 // configuration or both are in another repository.
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,8 @@
-"""Reads the books that wattn-story learns from, and those that it is judged by.
+"""Reads the books that wattn-story is trained and evaluated on.
 
-All are in the public domain. What is of Project Gutenberg alone (its header, licence and notes) is left out, and so are tables of contents, headings, notes in brackets, and
-paragraphs with words for peoples that are slurs, or are used as such in these books. A chapter is one text: its paragraphs, each a line.
+All are in the public domain. Project Gutenberg's own parts (header, licence and notes) are left out, and so are tables of contents, headings,
+notes in brackets, and paragraphs with words for peoples that are slurs, or are used as such in these books. A chapter is one text: its paragraphs,
+each a line.
 """
 
 import re

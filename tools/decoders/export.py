@@ -1,4 +1,5 @@
-"""Packs a trained model as one GGUF file, and writes beside it what the card and the tests need: what torch makes of the very weights in the file, and the baselines."""
+"""Packs a trained model as one GGUF file, and writes the data for the card and the tests beside it: torch's results with exactly these weights,
+and the baselines."""
 
 import argparse
 import hashlib

@@ -1,4 +1,4 @@
-// Measures decoders with wattn itself: how likely they find the texts of windows.json (export.py), and what they write after some beginnings.
+// Scores decoders with wattn itself: the likelihood of the texts in windows.json (export.py), and samples for some prompts.
 // Usage: node tools/decoders/score.mjs --windows windows.json --out scores.json NAME=MODEL:DTYPE..
 // Samples are those of the last one. Needs dist/ (npm run build).
 import { readFileSync, writeFileSync } from 'node:fs';

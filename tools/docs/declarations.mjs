@@ -1,4 +1,4 @@
-// The reference for programs: what the package declares, with its comments, each file once.
+// The reference for programs: the package's declarations with their comments, each file once.
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 

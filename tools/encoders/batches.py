@@ -1,4 +1,4 @@
-"""Texts of like length as the batches of a training."""
+"""Batches of texts with similar lengths, for training."""
 
 import numpy as np
 

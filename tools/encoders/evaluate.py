@@ -1,4 +1,4 @@
-"""Scores of a sentence encoder on sets that training never saw. An encoder here is a function: texts -> [texts, dim] of unit length."""
+"""Scores a sentence encoder on sets that are not used for training. An encoder here is a function: texts -> [texts, dim] of unit length."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Writes a trained model as one GGUF file: matrices in q4_0 with the scales and numbers that training saw, positions and token types in q8_0.
+"""Writes a trained model as one GGUF file: matrices in q4_0 with the scales and numbers used in training, positions and token types in q8_0.
 
 Names and keys are llama.cpp's for "bert"; the sentiment head is its cls.output with classifier.output_labels.
 """

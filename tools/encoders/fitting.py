@@ -1,10 +1,10 @@
-"""Fits a student's layers to its teacher's one after the other and rounds them on the way, without a gradient.
+"""Fits a student's layers to its teacher's one after the other, rounding each, without gradients.
 
-A layer of the student reads what the rounded layers before it give, which is not what its teacher's layer reads: pieces and layers are missing, numbers are
-rounded. So each matrix W gets the least-squares fit to what the teacher computes in its place, from the inputs of the student: queries, keys, values and inner
-units the teacher's own; what is added to the residual stream, the teacher's sum less the student's stream, up to the next layer that the student has. The fit
-is drawn to W (ridge). GPTQ rounds it (rounding.py, as GPTAQ does with the teacher's inputs: Li et al. 2025, arXiv 2504.02692), and the bias takes up the mean
-of what is left.
+A student's layer reads the output of the rounded layers before it, which differs from its teacher's input: pieces and layers are missing, numbers
+are rounded. So each matrix W gets the least-squares fit to what the teacher computes in its place, from the inputs of the student: queries, keys,
+values and inner units the teacher's own; what is added to the residual stream, the teacher's sum less the student's stream, up to the next layer
+that the student has. The fit is drawn to W (ridge). GPTQ rounds it (rounding.py, as GPTAQ does with the teacher's inputs: Li et al. 2025, arXiv
+2504.02692), and the bias takes up the mean of what is left.
 
 Rows are the tokens of words that both divide into the same pieces. Where the vector is the state of [CLS], that state is all that counts in the last layer.
 """

@@ -1,4 +1,4 @@
-"""Texts made of others, for a judge to label (as in Tang et al. 2019, arXiv 1903.12136)."""
+"""Texts made from others, for a judge model to label (as in Tang et al. 2019, arXiv 1903.12136)."""
 
 
 def made(of, count, among, rng, overlap):

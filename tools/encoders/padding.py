@@ -1,4 +1,4 @@
-"""Texts of different lengths as one batch."""
+"""Puts texts of different lengths into one batch."""
 
 import torch
 

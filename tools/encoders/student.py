@@ -1,4 +1,4 @@
-"""A student cut out of its teacher: some of its layers, in each the inner units that matter most, rounded to four bits when the time comes."""
+"""A student taken from its teacher: some of its layers, the most important inner units of each, and rounding to four bits during training."""
 
 import contextlib
 

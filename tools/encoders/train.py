@@ -1,4 +1,4 @@
-"""Trains encoders that are their teacher made smaller (all-MiniLM-L6-v2, bge-small-en-v1.5), and taught by it to give its vectors still.
+"""Trains encoders that are smaller versions of their teacher (all-MiniLM-L6-v2, bge-small-en-v1.5) to give the teacher's embeddings.
 
 A student begins as its teacher: some of its layers and inner units (student.py), the rows of some of its pieces (pieces.py), the first positions. From
 step `round_at` its matrices have the four bits of GGUF's q4_0: they are rounded by GPTQ (rounding.py; positions and token types stay), where the recipe says so

@@ -1,4 +1,4 @@
-"""peft/: random adapters saved by PEFT over tiny models of the other parts, and what those models answer with them."""
+"""peft/: random adapters saved by PEFT over tiny models of the other parts, and those models' outputs with them."""
 import json
 
 import numpy

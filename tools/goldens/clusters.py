@@ -1,4 +1,4 @@
-"""tests/goldens/clusters: sentence_transformers.util and scikit-learn's KMeans on made-up vectors."""
+"""tests/goldens/clusters: results of sentence_transformers.util and scikit-learn's KMeans on made-up vectors."""
 import numpy
 import torch
 from sentence_transformers import util

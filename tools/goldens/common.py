@@ -1,4 +1,4 @@
-"""What every part of the goldens shares: where files go, how JSON is written, which versions made them."""
+"""Shared by all parts of the goldens: where files go, how JSON is written, which versions made them."""
 import hashlib
 import importlib.metadata
 import json

@@ -1,4 +1,4 @@
-"""decoders/: a tiny random model of every decoder architecture: logits, hidden states, attentions, and what generate() makes."""
+"""decoders/: a tiny random model of every decoder architecture: logits, hidden states, attentions, and generate()'s output."""
 import json
 import re
 import shutil

@@ -1,4 +1,5 @@
-"""encodings/: what transformers' BatchEncoding answers of words, sequences and characters, for tokenizers of four kinds; and its joined tokens."""
+"""encodings/: the results of transformers' BatchEncoding for words, sequences and characters, with four types of tokenizers; and its joined
+tokens."""
 import transformers
 
 from . import common

@@ -1,4 +1,4 @@
-"""evaluate/: sentence-transformers' evaluators over the tiny model, and scikit-learn's measures of labels and clusters."""
+"""evaluate/: sentence-transformers' evaluators over the tiny model, and scikit-learn's metrics for labels and clusters."""
 import json
 
 import numpy

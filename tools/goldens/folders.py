@@ -1,4 +1,4 @@
-"""tests/goldens/folders: a sample of random folders of a tokenizer's files, and what AutoTokenizer makes of them. tools/check_folders.py has the long run."""
+"""tests/goldens/folders: a sample of random folders of tokenizer files, and AutoTokenizer's results. tools/check_folders.py has the long run."""
 import base64
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""gradients/: of every weight of a random model of each architecture, by torch in double precision."""
+"""gradients/: the gradients of every weight of a random model of each architecture, computed by torch in double precision."""
 import json
 import struct
 

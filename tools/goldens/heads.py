@@ -1,4 +1,4 @@
-"""tests/goldens/heads/heads.json: what the heads of each family of architectures make of given rows, alone, without an encoder."""
+"""tests/goldens/heads/heads.json: the outputs of each architecture family's heads for given rows, without an encoder."""
 import json
 import pathlib
 import shutil

@@ -1,4 +1,4 @@
-"""m2m-100-tokenizer/: the files of a repository of M2M-100 (vocab.json, sentencepiece.bpe.model) and what M2M100Tokenizer makes of texts."""
+"""m2m-100-tokenizer/: the files of an M2M-100 repository (vocab.json, sentencepiece.bpe.model) and M2M100Tokenizer's results for some texts."""
 import io
 import json
 import random

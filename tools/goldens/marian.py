@@ -1,4 +1,4 @@
-"""marian-tokenizer/: the files of an OPUS-MT repository (source.spm, target.spm, vocab.json) and what MarianTokenizer makes of texts."""
+"""marian-tokenizer/: the files of an OPUS-MT repository (source.spm, target.spm, vocab.json) and MarianTokenizer's results for some texts."""
 import io
 import json
 import random

@@ -1,4 +1,4 @@
-"""processors/: what transformers' logits processors of the rarer options make of a tiny random Llama (decoders/llama) and of rows of scores."""
+"""processors/: the results of transformers' rarer logits processors for a tiny random Llama (decoders/llama) and for rows of scores."""
 import torch
 import transformers
 from transformers.generation import logits_process

@@ -1,4 +1,4 @@
-"""Random folders of a tokenizer's files, and what transformers' AutoTokenizer makes of them."""
+"""Random folders of tokenizer files, and the results of transformers' AutoTokenizer."""
 import json
 import pathlib
 import random

@@ -1,4 +1,4 @@
-"""seq2seq/: a tiny random model of every encoder-decoder architecture with its insides, and what generate() makes of some sources."""
+"""seq2seq/: a tiny random model of every encoder-decoder architecture with its internals, and generate()'s output for some sources."""
 import json
 import shutil
 

@@ -1,4 +1,4 @@
-"""spans_hub/: tiny random GLiNER models as their hub repositories have them: parts of the encoder's files lie in another repository, which
+"""spans_hub/: tiny random GLiNER models in the layout of their Hub repositories: some of the encoder's files are in another repository, which
 gliner_config.json names. Each is loaded by the package gliner, beside that repository, and the entities are those that it finds."""
 import os
 import warnings

@@ -1,4 +1,4 @@
-"""trainers/: what Hugging Face's trainers make of our own texts."""
+"""trainers/: the results of Hugging Face's trainers on our own texts."""
 import json
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""tests/goldens/wordpiece: what seven BERT-family tokenizers answer, mostly as hashes of a canonical JSON string."""
+"""tests/goldens/wordpiece: the results of seven BERT-family tokenizers, mostly as hashes of a canonical JSON string."""
 import random
 import shutil
 import sys

@@ -1,4 +1,4 @@
-// A Node for Arm, on any machine: under QEMU, with the libraries of Debian for arm64 in a private folder. Node built-ins only.
+// Runs Node for Arm on any machine: under QEMU, with Debian's arm64 libraries in a private folder. Node built-ins only.
 import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { unpackPackages } from './debian.mjs';

@@ -1,4 +1,4 @@
-// Runs the adapters of tools/check_adapters.py and compares what they answer with PEFT's answers.
+// Runs the adapters from tools/check_adapters.py and compares their results with PEFT's.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AutoModel, AutoModelForCausalLM } from '../../dist/node.js';

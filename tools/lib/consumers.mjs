@@ -1,4 +1,4 @@
-// Empty projects (tests/fixtures/consumers) outside the checkout with the packed tarball installed, and their pages in Chromium.
+// Sets up empty projects (tests/fixtures/consumers) outside the checkout with the packed tarball installed, and opens their pages in Chromium.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// Projects of create-wattn (create/), made from its tarball in an empty folder as `npm create wattn` does, installed, built and used.
+// Creates projects with create-wattn (create/) from its tarball in an empty folder, as `npm create wattn` does, and installs, builds and uses
+// them.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eachSize, inPage, kPolicy, same, serve, withServer } from './consumers.mjs';

@@ -1,4 +1,4 @@
-// Packages of Debian, unpacked into a private folder without touching the system's own. Node built-ins only.
+// Unpacks Debian packages into a private folder, without touching the system's. Node built-ins only.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { must } from './shell.mjs';

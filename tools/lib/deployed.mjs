@@ -1,4 +1,4 @@
-// Programs that are installed where nothing of their project is: an editor's extension, a container, a desktop program. For tools/check_fixtures.mjs.
+// Programs that are installed without their project's files: an editor extension, a container, a desktop program. For tools/check_fixtures.mjs.
 import { chmodSync, cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

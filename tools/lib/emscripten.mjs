@@ -1,5 +1,5 @@
-// Finds an Emscripten that can build wattn, or makes a private one out of Debian packages without touching the
-// system's own libraries. Node built-ins only.
+// Finds an Emscripten that can build wattn, or makes a private one from Debian packages, without touching the system's libraries. Node built-ins
+// only.
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { kDonorSuite, unpackPackages } from './debian.mjs';

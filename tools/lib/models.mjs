@@ -1,4 +1,4 @@
-// The folder of real checkpoints that tests may use.
+// Finds the folder of real checkpoints for tests.
 import { join } from 'node:path';
 import { root } from './shell.mjs';
 

@@ -1,4 +1,4 @@
-// What both sides of tools/mutate.mjs use.
+// Shared by both sides of tools/mutate.mjs.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './shell.mjs';

@@ -1,4 +1,4 @@
-// What tools/mutate.mjs does with src: changes by patterns, and the native tests in a build of their own.
+// The src side of tools/mutate.mjs: changes by patterns, and runs the native tests in a separate build.
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';

@@ -1,4 +1,4 @@
-// What tools/mutate.mjs does with web: changes in the syntax tree, and the Jest files of a room with a bundle of their own.
+// The web side of tools/mutate.mjs: changes in the syntax tree, and runs a room's Jest files with a separate bundle.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// A newer Node than the system's, from npm. Node built-ins only.
+// Installs a newer Node than the system's, from npm. Node built-ins only.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The sentences of a Markdown document, and what is wrong with them.
+// Finds the sentences of a Markdown document and their problems.
 import { toNlcst } from 'mdast-util-to-nlcst';
 import { ParseEnglish } from 'parse-english';
 import remarkGfm from 'remark-gfm';

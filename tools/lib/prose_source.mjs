@@ -1,5 +1,5 @@
-// The English within source: comments, messages of errors, the help of the command line, and what the demo shows. A passage is { line, text,
-// comment }; `text` has an empty line between paragraphs, and a ` in place of what is code.
+// Finds the English in source files: comments, error messages, the command line's help, and the demo's texts. A passage is { line, text, comment
+// }; `text` has an empty line between paragraphs, and a ` in place of what is code.
 import { parse } from '@babel/parser';
 
 const kCode = ' ` ';

@@ -1,4 +1,4 @@
-// Sentences of plain text, such as a comment or a message, and what is wrong with them. Much faster than a parser of English.
+// Finds the sentences of plain text, such as a comment or a message, and their problems. Much faster than a parser for English.
 import { problemsOf } from './prose_rules.mjs';
 
 const kAbbreviation = /^(?:etc|vs|cf|al|resp|approx|e\.g|i\.e|[A-Z])\.$/;

@@ -1,4 +1,4 @@
-// Other libraries, with which benchmarks and checks compare: from npm, into build/rivals, outside the product's dependencies.
+// Installs other libraries for benchmarks and checks from npm into build/rivals, outside the product's dependencies.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,4 +1,4 @@
-// Trains adapters of tiny models for tools/check_saved_adapters.py, saves them, and what the models answer with them.
+// Trains adapters for tiny models for tools/check_saved_adapters.py, and saves them with the models' results.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import {

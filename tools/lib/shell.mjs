@@ -1,4 +1,4 @@
-// Small helpers every tool shares. Node built-ins only: these run before `npm ci` has happened.
+// Small helpers for all tools. Node built-ins only, because they run before `npm ci`.
 import { spawn, spawnSync } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';

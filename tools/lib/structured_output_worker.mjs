@@ -1,4 +1,5 @@
-// A worker of tools/check_grammars.mjs: { schema, walks, seed } in, random outputs of transformers.js's constraint of the schema out; { refused } when it has none.
+// A worker of tools/check_grammars.mjs: it receives { schema, walks, seed } and returns random outputs of transformers.js's constraint for the
+// schema, or { refused } if there is none.
 import { parentPort } from 'node:worker_threads';
 import { randomOf, walk } from './constraint.mjs';
 import { importRival } from './rivals.mjs';

@@ -1,4 +1,4 @@
-// WebKit, Safari's engine, driven over WebDriver: Debian's WebKitWebDriver and its MiniBrowser, on a screen of their own (Xvfb).
+// Drives WebKit, Safari's engine, over WebDriver: Debian's WebKitWebDriver and its MiniBrowser, on their own virtual screen (Xvfb).
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';

@@ -1,4 +1,4 @@
-// What the cards of the repositories in repositories.mjs say: millions of parameters, languages, licence, and what the model is good at.
+// Facts from the model cards of the repositories in repositories.mjs: millions of parameters, languages, licence, and strengths.
 
 const kEnglish = 'English';
 const kApache = 'Apache-2.0';

@@ -1,6 +1,6 @@
-// Measures memory and time of the models in models/catalog.json that are at hand, and writes them there: `node tools/models/measure.mjs`, then
-// `node tools/models_table.mjs` for docs/choose.md. The time is of one thread: the least processor time of many rounds, so that other work on the
-// machine counts little. Needs dist/, and all-MiniLM-L6-v2 (npm run test:models downloads it).
+// Measures memory and time for the models in models/catalog.json that are on this machine, and writes them there: `node tools/models/measure.mjs`,
+// then `node tools/models_table.mjs` for docs/choose.md. The time is of one thread: the least processor time of many rounds, so that other work on
+// the machine counts little. Needs dist/, and all-MiniLM-L6-v2 (npm run test:models downloads it).
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Repositories that people reach for, by what their config.json says (only keys that decide), their weights and their task here. The table
-// of docs/models.md is made of this by tools/models_table.mjs, which asks the package whether it takes each config.json.
+// Popular repositories: the relevant keys of their config.json, their weights and their task here. tools/models_table.mjs makes the table of
+// docs/models.md from this, and asks the package whether it accepts each config.json.
 
 const bert = (hidden_size, num_hidden_layers, num_attention_heads, intermediate_size, vocab_size = 30522, rest = {}) => ({
   model_type: 'bert',

@@ -1,4 +1,4 @@
-// The tables of docs/models.md: what the tests try, by architecture, and popular repositories, by what their files say.
+// The tables of docs/models.md: the tests for each architecture, and popular repositories with the facts from their files.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { root } from '../lib/shell.mjs';

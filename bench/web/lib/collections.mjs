@@ -1,4 +1,4 @@
-// Test collections, and how well a ranking does on them.
+// Test collections, and the score of a ranking on them.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,4 +1,4 @@
-// A Llama of random weights, of SmolLM-135M's width: a folder that a pipeline loads.
+// Makes a Llama with random weights and SmolLM-135M's width, as a folder that a pipeline loads.
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

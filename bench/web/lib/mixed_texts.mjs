@@ -1,4 +1,4 @@
-// Texts of 4 to 150 words of a file, their lengths evenly spread on a logarithmic scale and mixed.
+// Texts of 4 to 150 words from a file, with lengths spread evenly on a logarithmic scale, shuffled.
 import { readFileSync } from 'node:fs';
 
 export function mixedTexts(path, count) {

@@ -1,4 +1,4 @@
-// Where figures are kept: bench/record/<machine>/<date>[-<what>].csv, a column for each key of the rows.
+// Writes figures to bench/record/<machine>/<date>[-<what>].csv, with a column for each key of the rows.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';

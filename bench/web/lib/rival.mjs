@@ -1,4 +1,4 @@
-// What benchmarks against transformers.js share: the rival installed, the checkpoint in both forms, and a server of all of it.
+// Shared by benchmarks against transformers.js: the installed library, the checkpoint in both forms, and a server for all of it.
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';

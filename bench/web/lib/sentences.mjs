@@ -1,4 +1,4 @@
-// English sentences of ../shared/data, for benchmarks of search.
+// English sentences from ../shared/data, for search benchmarks.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { data } from './texts.mjs';

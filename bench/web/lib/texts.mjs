@@ -1,4 +1,4 @@
-// The texts of benchmarks of tokenizers, of ../shared/data and of this repository.
+// Texts for tokenizer benchmarks, from ../shared/data and this repository.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../../../tools/lib/shell.mjs';

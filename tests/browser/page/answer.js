@@ -1,4 +1,4 @@
-// What workers of all kinds answer to { model, texts }.
+// The code that workers of every kind run for a message { model, texts }.
 export const answerWith = ({ pipeline }) =>
   async function answer({ data: { model, texts }, ports: [port] }) {
     try {

@@ -1,4 +1,4 @@
-// Keeps what a console would show in `heard`, for WebKit, whose driver does not pass it on. Loaded before everything else of a page.
+// Collects console output in `heard` for WebKit, whose driver does not report it. Loaded before everything else in a page.
 globalThis.heard = [];
 const hear = (line) => globalThis.heard.push(line);
 for (const name of ['debug', 'error', 'info', 'log', 'warn']) {

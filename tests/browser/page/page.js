@@ -1,4 +1,4 @@
-// What page.test.ts calls inside the page. Everything answered is plain data.
+// The functions that page.test.ts calls inside the page. All results are plain data.
 import './faults.js'; // before wattn, which may keep functions
 import * as wattn from '/dist/index.js';
 

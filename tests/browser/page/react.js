@@ -1,4 +1,4 @@
-// Components that use models, as tests/browser/react.test.ts asks for them.
+// Components that use models, for tests/browser/react.test.ts.
 import { Component, createElement, StrictMode, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { usePipeline } from 'wattn/react';

@@ -1,4 +1,4 @@
-// Keeps all that the page loads from its server, but for models, and answers from that when the server is gone.
+// Caches everything that the page loads from its server, except models, and responds from the cache when the server is gone.
 import * as wattn from '/dist/inline.js';
 import { answerWith } from './answer.js';
 

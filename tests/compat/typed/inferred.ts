@@ -1,4 +1,4 @@
-// What a call's options say of its result: each line has a type of its own.
+// The result type that follows from a call's options: each line has a different type.
 import { AutoModel, AutoTokenizer, env, pipeline, Tensor, TextStreamer, cos_sim } from '@huggingface/transformers';
 
 export async function inferred(): Promise<unknown[]> {

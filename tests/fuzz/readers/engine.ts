@@ -1,4 +1,4 @@
-// What TypeScript and the engine read together, by the package as it ships.
+// Readers that use TypeScript and the engine together, tested through the shipped package.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Files } from './mutator.js';

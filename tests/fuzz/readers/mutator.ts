@@ -1,4 +1,4 @@
-// Damages files: bytes as a disk or a network damages them, and JSON, also that in the head of safetensors, as a person with bad intent writes it.
+// Damages files: bytes as a disk or network would, and JSON (also in the header of safetensors) as an attacker would.
 
 export type Files = Map<string, Uint8Array>;
 

@@ -1,4 +1,4 @@
-// What TypeScript reads alone, by the modules that do it.
+// Readers written in TypeScript alone, tested through their modules.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Damage, decodeSegments, encodeSegment, type Segment } from '../../../web/search/segments.js';

@@ -1,4 +1,4 @@
-// Ends the process when a reader does not come back: a hang says nothing by itself.
+// Ends the process if a reader does not return, because a hang reports nothing.
 import { Worker } from 'node:worker_threads';
 
 const kWorker = `

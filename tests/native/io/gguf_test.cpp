@@ -1,4 +1,4 @@
-// GGUF: every block type as in gguf-py; every truncated prefix is an error; nothing is read past the end.
+// GGUF: every block type matches gguf-py, every truncated prefix is an error, and nothing is read past the end.
 #include "io/gguf.h"
 
 #include <gtest/gtest.h>

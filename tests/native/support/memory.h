@@ -1,4 +1,4 @@
-// Memory that runs out: what arenas ask for (aligned_alloc) is refused after a number of times. One file of a program includes
+// Memory that runs out: arena allocations (aligned_alloc) fail after a given number. One file of a program includes
 // this.
 #pragma once
 

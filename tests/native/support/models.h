@@ -1,4 +1,4 @@
-// Loads a model folder or a GGUF file into a Model, like a host.
+// Loads a model folder or a GGUF file into a Model, as a host does.
 #pragma once
 
 #include <algorithm>

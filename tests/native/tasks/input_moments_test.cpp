@@ -1,4 +1,4 @@
-// InputMoments against what the taps show of the same pass.
+// InputMoments against the taps of the same pass.
 #include "tasks/input_moments.h"
 
 #include <gtest/gtest.h>

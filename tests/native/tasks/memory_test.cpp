@@ -1,4 +1,5 @@
-// Whichever arena is not to be had, loading and every task end with an OutOfMemoryError, and work once there is room.
+// If any arena cannot be allocated, loading and every task end with an OutOfMemoryError, and work once memory is
+// available.
 #ifndef __EMSCRIPTEN__  // whose libc has its aligned_alloc beside malloc
 #include "native/support/memory.h"
 

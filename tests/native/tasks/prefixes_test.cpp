@@ -1,4 +1,5 @@
-// Prefixes that are kept: what continues one has the bits of what was computed anew, whatever was kept, evicted or aborted before.
+// Cached prefixes: continuing one gives the same bits as computing from the start, whatever was kept, evicted or
+// aborted before.
 #include "engine/prefixes.h"
 
 #include <gtest/gtest.h>

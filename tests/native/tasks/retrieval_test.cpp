@@ -1,5 +1,5 @@
-// Token vectors of PyLate and sparse vectors of sentence-transformers (tests/goldens/late-interaction, sparse), and files that are
-// wrong.
+// Token vectors of PyLate and sparse vectors of sentence-transformers (tests/goldens/late-interaction, sparse), and
+// invalid files.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Words as Python's re finds them with \w+(?:[-_]\w+)*|\S.
+// Words, as found by Python's re with \w+(?:[-_]\w+)*|\S.
 #include <gtest/gtest.h>
 
 #include "tokenizer/tokenizer.h"

@@ -1,5 +1,5 @@
-// Every call of this process that reaches the file system passes here: the functions of node:fs and node:fs/promises are replaced once, and ask a
-// hook before and after each call. The product needs no part in it.
+// Intercepts every file system call of this process: the functions of node:fs and node:fs/promises are replaced once, and call a hook before and
+// after. The product needs no code for it.
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { resolve } from 'node:path';
 

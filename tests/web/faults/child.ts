@@ -1,4 +1,4 @@
-// Programs in a process of their own whose calls to the file system fail, or that end at one of them: by SIGKILL, or with a loss of power.
+// Runs programs in a separate process whose file system calls fail, or that end at one of them: by SIGKILL, or by a power failure.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';

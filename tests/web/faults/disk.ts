@@ -1,6 +1,6 @@
-// A disk that forgets what was not synced. It follows a folder of the real file system: which content of each file was synced, and which names in
-// each folder. A sync of a file keeps its content, not its name; a sync of a folder keeps its names. Names change in order: after a loss of power
-// some of the last changes in a folder are missing, never one in the middle. Contents that were not synced may be anything.
+// A disk that loses unsynced data. It follows a folder of the real file system, and records which content of each file and which names in each
+// folder were synced. A sync of a file keeps its content, not its name; a sync of a folder keeps its names. Names change in order: after a loss of
+// power some of the last changes in a folder are missing, never one in the middle. Contents that were not synced may be anything.
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { calls, type Call } from './calls.js';

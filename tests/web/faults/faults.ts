@@ -1,4 +1,4 @@
-// A platform that fails: the n-th call that reaches a folder fails, or is the last one before the process dies or the power is lost.
+// A platform that fails: the n-th call on a folder fails, or is the last one before the process dies or the power fails.
 //
 //     const { Faults, everyCall } = await import('./faults/faults.js');  // before all that imports node:fs, see below
 //     const { mkdtempSync } = await import('node:fs');

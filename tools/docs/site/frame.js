@@ -1,4 +1,4 @@
-// The frame in which an example runs: it waits for a program, runs it as a module and shows what it says.
+// The frame in which an example runs: it waits for a program, runs it as a module and shows its output.
 const output = document.querySelector('output');
 let speaks = false;
 

@@ -1,4 +1,4 @@
-// Makes modules of examples. The site's pages load this file, too.
+// Turns examples into modules. The site's pages also load this file.
 
 /** One module of several blocks, each inside the scope of the one before it. between(i): what comes before the code of block i. */
 export function moduleOf(codes, between = () => '') {

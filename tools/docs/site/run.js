@@ -1,4 +1,4 @@
-// Makes the examples of a page run where they stand: each becomes a text to edit with a button below it, and runs in a frame of its own.
+// Makes the examples of a page runnable in place: each becomes an editable text with a button below it, and runs in its own frame.
 import { moduleOf, withResults } from './program.js';
 
 const examples = [...document.querySelectorAll('pre[data-example]')].map((pre) => ({ pre, code: pre.querySelector('code') }));

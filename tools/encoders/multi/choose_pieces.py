@@ -1,4 +1,4 @@
-"""Chooses the pieces of wattn-multi: those that its languages use most, each language counting alike.
+"""Selects the pieces of wattn-multi: those that its languages use most, with equal weight for each language.
 
 A language's counts are the mean of its shares in texts (corpus.py) and in word frequencies (the PyPI package wordfreq 3.1.1, data CC BY-SA 4.0), whose words
 are lowercase: each counts as itself and capitalized, divided as the Unigram scores of both say. Pieces are dropped in rounds, and counted again after each,

@@ -1,4 +1,4 @@
-"""Gathers texts in the languages of wattn-multi, in which its pieces are counted.
+"""Gathers texts in the languages of wattn-multi, for counting its pieces.
 
 `--debs` is a folder with Debian packages (bookworm): manpages-{de,fr,es,it,pl,pt-br,nl,ru,tr,zh,ja} and fortunes-{de,pl,ru,it,es,br}. `--ud` is a folder with
 clones of Universal Dependencies' treebanks, `--data` the folder of data sets. Parallel UD (PUD) is the development set: it is written apart, and nothing is

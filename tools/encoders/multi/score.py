@@ -1,4 +1,5 @@
-"""Scores the whole model, or one with fewer pieces, in float32: question to paragraph on XQuAD, translation to English on Tatoeba. Scores that the file has stay."""
+"""Scores the whole model, or one with fewer pieces, in float32: question to paragraph on XQuAD, translation to English on Tatoeba. Scores already
+in the file are kept."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""What spaCy's small English model finds in the texts that judge wattn-pii, for judge.mjs. Needs spacy and the package of the model."""
+"""Runs spaCy's small English model on wattn-pii's test texts, for judge.mjs. Needs spacy and the model's package."""
 
 import argparse
 import importlib

@@ -1,4 +1,4 @@
-// Judges wattn-pii, rules and others: WNUT-17's test set (exact spans of persons and places), and the everyday texts of tests/fixtures/pii.
+// Evaluates wattn-pii, the rules and others: WNUT-17's test set (exact spans of persons and places), and the everyday texts of tests/fixtures/pii.
 //   node tools/encoders/pii/judge.mjs --model FILE.gguf --texts TEXTS [--spacy FOUND.json] [--everyday] --out SCORES.json
 // Without --everyday the everyday texts are not looked at: they judge once.
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// How findings of names are judged: exact spans for corpora, and for redaction what is covered.
+// Scores findings: exact spans for corpora, and coverage for redaction.
 
 /** Kinds that identify a person, as marked in tests/fixtures/pii; those of the rules, in lower case, do so, too. */
 export const kIdentifying = ['PER', 'ADDRESS', 'USERNAME', 'BIRTH_DATE', 'ID', 'EMAIL', 'PHONE'];

@@ -1,4 +1,4 @@
-"""Tagged texts: {"text": .., "spans": [[begin, end, label], ..]}, and what joins, changes and reads them."""
+"""Tagged texts: {"text": .., "spans": [[begin, end, label], ..]}, and functions to join, change and read them."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Makes the tagged texts that wattn-pii learns from: of templates with names put in, of two corpora that people tagged, and of plain sentences.
+"""Makes the tagged training texts of wattn-pii: templates filled with names, two corpora tagged by people, and plain sentences.
 
 TEXTS/train.jsonl and dev.jsonl; the same seed, Faker and data give the same bytes.
 """

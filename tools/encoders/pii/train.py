@@ -1,4 +1,4 @@
-"""Trains wattn-pii: a token head on layers of wattn-base, learned with all weights from texts.py's texts.
+"""Trains wattn-pii on the texts of texts.py: a token head on layers of wattn-base, with all weights.
 
 After three fifths of the steps the matrices have the four bits of GGUF's q4_0, as in ../train.py. Seeded; checkpoint.pt holds everything that a stopped run needs to go
 on to the same bits, and log.jsonl what was measured on the way.
