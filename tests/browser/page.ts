@@ -1,7 +1,7 @@
 // The built package in real browsers, under a strict Content-Security-Policy.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pipeline } from 'wattn';
+import { AutoTokenizer, pipeline } from 'wattn';
 import { expectNear, mixedTexts, readJson, root, tiny } from '../web/support.js';
 import { OpenBrowser, servePages, type OpenPage, type PageServer } from './support.js';
 
@@ -42,6 +42,13 @@ export function page(browser: OpenBrowser): void {
     const fresh = await browser.page(server.url);
     expect(await fresh.call('embedAndGenerate')).toEqual({ tokens: 3, wasm: [`/dist/wattn-${engine.wasm}.wasm`] });
     await fresh.close();
+  });
+
+  it('encodes many texts in workers and in the page alike', async () => {
+    const tokenizer = await AutoTokenizer.from_pretrained(tiny);
+    const ids = texts.map((text) => tokenizer.encode(text));
+    for (const worker of [false, 2]) expect(await call('encodeBatch', texts, { worker })).toEqual(ids);
+    await tokenizer.dispose();
   });
 
   it('constrains a text as Node does, in the page and in a worker', async () => {

@@ -188,6 +188,14 @@ globalThis.embedAndGenerate = async () => {
   return { tokens: tokens.length, wasm: loadedWasm() };
 };
 
+/** The ids of texts, by the tokenizer of the model alone. */
+globalThis.encodeBatch = async (texts, options) => {
+  const tokenizer = await wattn.AutoTokenizer.from_pretrained('/model/');
+  const rows = await tokenizer.encode_batch(texts, options);
+  await tokenizer.dispose();
+  return rows.map((ids) => [...ids]);
+};
+
 /** What a decoder writes under a constraint, in the page or in a worker, and the WebAssembly files that the page fetched. */
 globalThis.constrained = async (options, worker) => {
   const generate = await wattn.pipeline('text-generation', '/decoder/', { worker });
