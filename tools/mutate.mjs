@@ -85,7 +85,9 @@ function judge({ file, at, from, to }, times) {
 }
 
 const mutants = chooseMutants().slice(Number(options.from), Number(options.from) + Number(options.count));
-const words = ({ file, line, from, to }) => `${file}:${line}: '${from.replace(/\s+/g, ' ')}' becomes '${to}'`;
+const columnOf = ({ file, at }) => at - readFileSync(join(root, file), 'utf8').lastIndexOf('\n', at - 1);
+const words = (mutant) =>
+  `${mutant.file}:${mutant.line}:${columnOf(mutant)}: '${mutant.from.replace(/\s+/g, ' ')}' becomes '${mutant.to}'`;
 if (options.list) {
   for (const mutant of mutants) console.log(words(mutant));
   process.exit(0);
