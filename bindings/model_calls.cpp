@@ -270,7 +270,7 @@ Result<void> ModelHandle::propose(Arguments& in, PlainAnswer&) {
 }
 Result<void> ModelHandle::rows(Arguments&, PlainAnswer& out) {
   Generation* own = generation();
-  if (!own) return Error{ErrorCode::kState, "rows: expected a generation that runs"};
+  if (!own) return Error{ErrorCode::kState, "rows: expected a running generation, found none"};
   const RowsAnswer say{out};
   say.rows(std::span<const float>(own->rows()));
   say.prompts(own->prompts_of_rows());
@@ -471,7 +471,7 @@ Job* ModelHandle::find_job(int number) const {
 }
 Result<void> ModelHandle::say_job(int number, const Result<bool>& more, int steps, PlainAnswer& out) {
   const auto found = jobs_.find(number);
-  if (found == jobs_.end()) return Error{ErrorCode::kState, "this call was ended by another one of this model"};
+  if (found == jobs_.end()) return Error{ErrorCode::kState, "this call was ended by another call to the same model"};
   if (!more.ok()) {
     jobs_.erase(found);
     return more.error();

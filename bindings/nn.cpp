@@ -110,7 +110,7 @@ std::vector<nn::ParameterPtr> to_parameters(const val& handles) {
 val run_backward(const val& tensor, const val& gradient, bool retain_graph) {
   const nn::Tensor root = to_tensor(tensor);
   if (!root.node)
-    return answer({ErrorCode::kState, "backward: this tensor has no graph: nothing that it came from requires a gradient"});
+    return answer({ErrorCode::kState, "backward: this tensor has no graph, as nothing it was computed from requires a gradient"});
   nn::Tensor first;
   if (!gradient.isNull()) first = to_tensor(gradient);
   if (!gradient.isNull() && first.dims != root.dims) {

@@ -405,7 +405,7 @@ Result<void> FullModelHandle::train_update(Arguments&, PlainAnswer& out) {
   return {};
 }
 Result<void> FullModelHandle::train_state(Arguments&, PlainAnswer& out) {
-  const auto room = Arena::fits(static_cast<double>(trainer_->state_size() * sizeof(float)), "the state of training");
+  const auto room = Arena::fits(static_cast<double>(trainer_->state_size() * sizeof(float)), "the training state");
   if (!room.ok()) return room;
   StateAnswer{out}.state(trainer_->state());
   return {};

@@ -31,9 +31,9 @@ class GbnfReader : private TextCursor {
     while (!error_ && at_ < text_.size()) read_rule();
     if (error_) return *error_;
     const auto root = rules_.find("root");
-    if (root == rules_.end()) return input_error("grammar: expected a rule 'root'");
+    if (root == rules_.end()) return input_error("grammar: expected a rule 'root', found none");
     for (const auto& [name, number] : rules_) {
-      if (!bodies_[static_cast<std::size_t>(number)]) return input_error("grammar: rule '" + name + "' is used and not defined");
+      if (!bodies_[static_cast<std::size_t>(number)]) return input_error("grammar: rule '" + name + "' is used but not defined");
     }
     exprs_.resize(bodies_.size());
     states_.resize(bodies_.size());
@@ -80,7 +80,7 @@ class GbnfReader : private TextCursor {
   std::string name() {
     const std::size_t begin = at_;
     while (is_name(peek())) ++at_;
-    if (at_ == begin) expected("a rule's name");
+    if (at_ == begin) expected("the name of a rule");
     return std::string(text_.substr(begin, at_ - begin));
   }
   void read_rule() {
@@ -92,12 +92,12 @@ class GbnfReader : private TextCursor {
     const auto number = static_cast<std::size_t>(rule_number(own));
     Term term = any_of(0, false);
     bodies_[number] = std::move(term);
-    if (!error_ && at_ < text_.size() && peek() != '\n' && peek() != '\r') expected("a rule's end");
+    if (!error_ && at_ < text_.size() && peek() != '\n' && peek() != '\r') expected("the end of the rule");
     skip(true);
   }
   Term any_of(int depth, bool nested) {
     Term out{Term::kAny};
-    if (depth > kMostDepth) expected("fewer groups inside each other");
+    if (depth > kMostDepth) expected("fewer nested groups");
     do {
       skip(true);
       out.terms.push_back(sequence(depth, nested));
@@ -158,7 +158,7 @@ class GbnfReader : private TextCursor {
         if (peek() == '-' && at_ + 1 < text_.size() && text_[at_ + 1] != ']') {
           ++at_;
           last = character();
-          if (last < first) expected("a range in order");
+          if (last < first) expected("a range in ascending order");
         }
         out.set.add(first, last);
       }
@@ -205,7 +205,7 @@ class GbnfReader : private TextCursor {
         return static_cast<unsigned char>(c);
       default:
         --at_;
-        expected("an escape of GBNF");
+        expected("an escape sequence of GBNF");
         return 0;
     }
   }

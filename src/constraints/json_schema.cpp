@@ -58,9 +58,9 @@ class SchemaRules {
   ExprId unique_array(const ArrayForm& form) {
     const Form items = reader_.form(form.items);
     if (!form.prefix.empty() || !form.contains.empty()) {
-      reader_.refuse(place(), "uniqueItems", "beside 'prefixItems' or 'contains'");
+      reader_.refuse(place(), "uniqueItems", "together with 'prefixItems' or 'contains'");
     } else if (!items.arrays.empty() || !items.objects.empty()) {
-      reader_.refuse(place(), "uniqueItems", "of elements that may be objects or arrays");
+      reader_.refuse(place(), "uniqueItems", "for elements that may be objects or arrays");
     }
     std::vector<RegexId> values{items.number, items.string};
     if (items.has_null) values.push_back(regexes_.text("null"));
@@ -76,7 +76,7 @@ class SchemaRules {
   }
   ExprId array(const ArrayForm& form) {
     if (form.is_unique && !(form.max != Regexes::kNoLimit && form.max <= 1)) return unique_array(form);
-    if (form.contains.size() > 1) reader_.refuse(place(), "contains", "several of them for one array");
+    if (form.contains.size() > 1) reader_.refuse(place(), "contains", "more than one for the same array");
     ArraySpec spec;
     spec.min = form.min;
     spec.max = form.max;
@@ -141,7 +141,7 @@ class SchemaRules {
     const bool is_open = std::any_of(spec.keys.begin(), spec.keys.end(), [](const KeySpec& key) { return key.is_open; });
     // A key that is written twice counts once when it is read, so only what is sure to differ can be counted.
     if (is_open && spec.min > std::max<std::int32_t>(1, static_cast<std::int32_t>(form.required.size())))
-      reader_.refuse(place(), "minProperties", "above 1 with keys that have no names");
+      reader_.refuse(place(), "minProperties", "values above 1 if the object may have keys that 'properties' does not name");
     return grammar_.object(std::move(spec));
   }
 

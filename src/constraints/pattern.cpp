@@ -63,7 +63,7 @@ class PatternParser : private TextCursor {
 
   Part any_of(int depth) {
     Part out{Part::kAny};
-    if (depth > kMostDepth) refuse("a group this deep");
+    if (depth > kMostDepth) refuse("a group nested this deeply");
     do out.parts.push_back(sequence(depth));
     while (!error_ && take("|"));
     return out;
@@ -101,7 +101,7 @@ class PatternParser : private TextCursor {
       if (!take(">")) fail("expected '>'");
       return group(any_of(depth + 1));
     }
-    if (take("(?")) fail("an unknown group");
+    if (take("(?")) fail("unknown group");
     if (take("(")) return group(any_of(depth + 1));
     if (take("^")) return {Part::kBegin};
     if (take("$")) return {Part::kEnd};
@@ -193,7 +193,7 @@ class PatternParser : private TextCursor {
         return property(c == 'P');
       default:
         // Outside u-mode any other character stands for itself, which patterns of the wild use.
-        if ((c | 32) >= 'a' && (c | 32) <= 'z') fail("an unknown escape");
+        if ((c | 32) >= 'a' && (c | 32) <= 'z') fail("unknown escape");
         return one(c);
     }
   }
@@ -204,7 +204,7 @@ class PatternParser : private TextCursor {
     if (!take("}")) fail("expected '}'");
     for (const auto& [known, set] : properties)
       if (name.substr(name.empty() ? 0 : 1) == known) return is_not ? set.inverse() : set;
-    refuse("a property of Unicode (\\p" + std::string(name) + "})");
+    refuse("the Unicode property \\p" + std::string(name) + "}");
     return {};
   }
   static CodePoints space() {
@@ -233,7 +233,7 @@ class PatternParser : private TextCursor {
         const CodePoints last = set_item();
         if (error_) break;
         if (!is_one(first) || !is_one(last) || first.ranges()[0].first > last.ranges()[0].first)
-          fail("a range out of order");
+          fail("range out of order");
         else
           out.add(first.ranges()[0].first, last.ranges()[0].first);
       } else {

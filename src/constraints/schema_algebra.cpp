@@ -104,8 +104,8 @@ std::vector<ObjectForm> SchemaReader::opposites(const ObjectForm& object) {
   };
   for (const std::string& name : object.required) with(name, kNoValue, false);
   for (const KeyRules& rules : object.rules) {
-    if (!rules.patterns.empty()) refuse(at_, how_, "of a schema with 'patternProperties'");
-    if (rules.others != kAllValues) refuse(at_, how_, "of a schema with 'additionalProperties', where others overlap");
+    if (!rules.patterns.empty()) refuse(at_, how_, "with a schema that has 'patternProperties'");
+    if (rules.others != kAllValues) refuse(at_, how_, "with a schema that has 'additionalProperties', if others overlap");
     for (const auto& [name, value] : rules.names)
       if (value != kAllValues) with(name, no(value), true);
   }
@@ -115,7 +115,7 @@ std::vector<ObjectForm> SchemaReader::opposites(const ObjectForm& object) {
       each.required.insert(key);
     }
   }
-  if (object.keys != Regexes::kAnything) refuse(at_, how_, "of a schema with 'propertyNames'");
+  if (object.keys != Regexes::kAnything) refuse(at_, how_, "with a schema that has 'propertyNames'");
   if (object.min > 0) out.emplace_back().max = object.min - 1;
   if (object.max != Regexes::kNoLimit) out.emplace_back().min = object.max + 1;
   return out;
@@ -136,13 +136,13 @@ std::vector<ArrayForm> SchemaReader::opposites(const ArrayForm& array) {
     else if (array.items == kNoValue)
       out.emplace_back().min = static_cast<std::int32_t>(array.prefix.size()) + 1;
     else
-      refuse(at_, how_, "of a schema with 'items' after a prefix");
+      refuse(at_, how_, "with a schema that has 'items' after 'prefixItems'");
   }
   for (const auto& [value, min, max] : array.contains) {
     if (min > 0) out.emplace_back().contains.push_back({.value = value, .min = 0, .max = min - 1});
     if (max != Regexes::kNoLimit) out.emplace_back().contains.push_back({.value = value, .min = max + 1});
   }
-  if (array.is_unique) refuse(at_, how_, "of a schema with 'uniqueItems'");
+  if (array.is_unique) refuse(at_, how_, "with a schema that has 'uniqueItems'");
   if (array.min > 0) out.emplace_back().max = array.min - 1;
   if (array.max != Regexes::kNoLimit) out.emplace_back().min = array.max + 1;
   return out;

@@ -118,7 +118,7 @@ void SchemaReader::read_arrays(const std::string& pointer, JsonRef schema, Form&
   if (unevaluated.exists() && !form.arrays.empty()) {
     for (const std::string_view other :
          {"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "contains"}) {
-      if (schema[other].exists()) return refuse(pointer, "unevaluatedItems", "beside '" + std::string(other) + "'");
+      if (schema[other].exists()) return refuse(pointer, "unevaluatedItems", "together with '" + std::string(other) + "'");
     }
     if (!items.exists()) own.items = node(pointer + "/unevaluatedItems");
   }
@@ -151,7 +151,7 @@ void SchemaReader::read_objects(const std::string& pointer, JsonRef schema, Form
   const JsonRef unevaluated = schema["unevaluatedProperties"];
   if (unevaluated.exists() && !form.objects.empty()) {
     for (const std::string_view other : {"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas"}) {
-      if (schema[other].exists()) return refuse(pointer, "unevaluatedProperties", "beside '" + std::string(other) + "'");
+      if (schema[other].exists()) return refuse(pointer, "unevaluatedProperties", "together with '" + std::string(other) + "'");
     }
     if (!others.exists()) rules.others = node(pointer + "/unevaluatedProperties");
   }

@@ -156,7 +156,7 @@ const Form& SchemaReader::form(SchemaId id) {
   const std::vector<std::int32_t> words(found.begin(), found.end());
   if (std::find(open_.begin(), open_.end(), id) != open_.end() || open_.size() > 300) {
     refuse(words.size() > 1 && (words[0] == kNode) ? places_[static_cast<std::size_t>(words[1])] : "", "$ref",
-           "a schema that refers to itself without a value between");
+           "a schema that refers to itself with no value in between");
     return kNone;
   }
   open_.push_back(id);
@@ -296,7 +296,7 @@ Form SchemaReader::reference(const std::string& pointer, std::string_view keywor
     if (anchor.is_string() && anchor.as_string().value() == name) known = source_.only_dynamic_anchor(name, found);
   }
   if (!known) {
-    refuse(pointer, keyword, "no schema in this document is " + value.describe());
+    refuse(pointer, keyword, "this document has no schema " + value.describe());
     return {};
   }
   return form(node(found));

@@ -52,7 +52,7 @@ class TextCursor {
       skip_spaces();
     }
     if (!take("}")) expected("'}'");
-    if (out.max != kUnlimited && out.max < out.min) expected("a range in order");
+    if (out.max != kUnlimited && out.max < out.min) expected("a range in ascending order");
     return out;
   }
 

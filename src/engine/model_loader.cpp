@@ -76,7 +76,7 @@ Result<Head> make_head(HeadKind kind, const HeadLayers& layers, JsonRef config, 
 Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> files, const LoadOptions& options) {
   const SpanLoader* spans = options.head == HeadKind::kSpans ? Part<SpanLoader>::get() : nullptr;
   if (options.head == HeadKind::kSpans && !spans)
-    return unsupported_error("this task needs the full WebAssembly (wattn-full-*.wasm)");
+    return unsupported_error("this task: expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, found another");
   if (spans) {
     if (auto added = spans->add_config(files); !added.ok()) return added.error();
   }

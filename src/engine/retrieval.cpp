@@ -79,7 +79,7 @@ Result<void> read_token_modules(const Documents& documents, bool& is_pylate, Tok
   }
   if (is_pylate && sentence.modules.empty()) {
     return unsupported_error(
-        "modules.json: expected a Dense module after Transformer, found none (PyLate would make a random one)");
+        "modules.json: expected a Dense module after Transformer, found none (PyLate would initialise one at random)");
   }
   if (!is_pylate && !normalizes) return unsupported_error("modules.json: expected Normalize after MultiVectorMask, found none");
   return {};

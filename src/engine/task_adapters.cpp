@@ -84,7 +84,7 @@ Result<void> finish(TaskLoras& tasks, Model& model) {
     const bool lacks_a = each.a.empty();
     return model_format_error("model.safetensors: expected tensor '" + stem_of(each.name) + (lacks_a ? "A' " : "B' ") +
                               to_string(lacks_a ? each.a_shape : each.b_shape) +
-                              ", as other weights have LoRAs for config.json's lora_adaptations, found no such tensor");
+                              ", as other weights have LoRA matrices for config.json's lora_adaptations, found no such tensor");
   }
   for (std::size_t task = 0; task < tasks.count; ++task) {
     if (auto added = add_task(tasks, task, model); !added.ok()) return added;
@@ -100,7 +100,7 @@ Result<void> begin(const Model& model, JsonRef config, std::vector<WeightTarget>
   std::vector<std::string_view> known;
   fields.each(names, [&](JsonRef name) {
     const std::string_view text = fields.take(name.as_string());
-    if (text.empty() || std::find(known.begin(), known.end(), text) != known.end()) fields.fail(name.mismatch("a name of its own"));
+    if (text.empty() || std::find(known.begin(), known.end(), text) != known.end()) fields.fail(name.mismatch("a unique name"));
     known.push_back(text);
   });
   if (known.empty() || known.size() > kMostTasks) fields.mismatch("lora_adaptations", "the names of 1 to 256 tasks");

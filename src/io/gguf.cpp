@@ -48,7 +48,7 @@ Result<TensorInfo> read_tensor(GgufReader& in, std::uint64_t alignment, std::str
     tensor.blocks = find_block_type(type);
     if (!tensor.blocks || !tensor.blocks->widen) {
       const std::string name = tensor.blocks ? std::string(tensor.blocks->name) : "ggml's type " + std::to_string(type);
-      return unsupported_error(where + "expected a type that is read (take a Q4_K_M or Q8_0 file), found " + name);
+      return unsupported_error(where + "expected a supported type (use a Q4_K_M or Q8_0 file), found " + name);
     }
   }
   const std::int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
@@ -79,7 +79,8 @@ Result<GgufHeader> parse_gguf_header(std::string_view bytes, std::uint64_t file_
   }
   const double aligned = metadata.value().number("general.alignment").value_or(32);
   if (!(aligned >= 1 && aligned <= 1 << 20) || aligned != static_cast<double>(static_cast<std::uint32_t>(aligned))) {
-    return model_format_error(std::string(file) + ": general.alignment: expected a whole number from 1 to 2^20");
+    return model_format_error(std::string(file) +
+                              ": general.alignment: expected a whole number from 1 to 2^20, found another number");
   }
   const auto alignment = static_cast<std::uint64_t>(aligned);
   for (std::uint64_t i = 0; i < count && !in.cut_off; ++i) {
@@ -96,8 +97,8 @@ Result<GgufHeader> parse_gguf_header(std::string_view bytes, std::uint64_t file_
     const std::uint64_t room = file_bytes - std::min(file_bytes, header.header_bytes);
     if (tensor.begin < at || tensor.end > room) {
       return model_format_error(std::string(file) + ": tensor '" + tensor.name +
-                                "': expected a byte range that overlaps no other and ends within the file's " +
-                                std::to_string(room) + ", found " + std::to_string(tensor.begin) + " to " +
+                                "': expected a byte range that overlaps no other and ends within the tensor data's " +
+                                std::to_string(room) + " bytes, found " + std::to_string(tensor.begin) + " to " +
                                 std::to_string(tensor.end));
     }
     at = tensor.end;

@@ -293,7 +293,7 @@ Result<void> WeightLoader::finish() {
     target.differs = twin.filled && twin.digest != target.digest;
     if (target.differs && !target.may_differ) {
       return unsupported_error(file_ + ": tensor '" + target.name + "': expected the values of '" + twin.name +
-                               "', to which config.json ties it, found others");
+                               "', to which config.json ties it, found different values");
     }
   }
   return {};

@@ -92,14 +92,16 @@ Word2Vec::Word2Vec(const Word2VecOptions& options) : options_(options), kernels_
 
 Result<Word2Vec> Word2Vec::make(const Word2VecOptions& options, std::vector<double> counts) {
   const auto words = static_cast<std::int64_t>(counts.size());
-  if (words == 0) return input_error("Word2Vec.train: no word is left; expected words that occur at least min_count times");
+  if (words == 0)
+    return input_error("Word2Vec.train: expected words that occur at least min_count times, found none (lower min_count)");
   if (options.vector_size < 1 || options.window < 1 || options.epochs < 1 || options.negative < 0) {
     return input_error("Word2Vec.train: expected vector_size, window and epochs of at least 1");
   }
   if (!std::all_of(counts.begin(), counts.end(), [](double count) { return count >= 1; })) {
     return input_error("Word2Vec.train: expected counts of at least 1");
   }
-  if (!options.hierarchical && options.negative == 0) return input_error("Word2Vec.train: expected negative above 0, or hs");
+  if (!options.hierarchical && options.negative == 0)
+    return input_error("Word2Vec.train: expected negative above 0 or hs: true, found neither");
   if (words * options.vector_size >= kMostNumbers) {
     return out_of_memory_error("Word2Vec.train: " + std::to_string(words) + " vectors of " + std::to_string(options.vector_size) +
                                " exceed the limit of 2 GiB");

@@ -131,8 +131,8 @@ Result<void> Adapter::take(const AdaptedModel& model, const AdapterTensors& tens
         const bool is_rare = tensor.is_rare(target, model.output);
         if (is_rare && !rare) {
           return unsupported_error("adapter: tensor '" + name +
-                                   "': expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, which a load with the "
-                                   "option 'adapter' takes, found another");
+                                   "': expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, found another (load the model "
+                                   "with the option 'adapter')");
         }
         auto added = is_rare ? rare->add(*this, target, tensor, values, model) : add(target, tensor, values, model);
         if (!added.ok()) return added.error();

@@ -16,15 +16,15 @@ struct Advice {
   const char* names;  // with a space after each
 };
 constexpr Advice kAdvice[] = {
-    {"; its pictures and its text are one model: take google/gemma-3-270m-it or google/gemma-3-1b-it", "gemma3n gemma4 "},
-    {"; take Qwen/Qwen3-0.6B", "qwen3_5 qwen35 qwen3_next qwen3next qwen3_vl_moe qwen2vl qwen3vl "},
-    {"; for long texts take answerdotai/ModernBERT-base, which reads 8192 tokens", "longformer big_bird bigbird led longt5 "},
-    {"; layers with the state of Mamba are not read: take LiquidAI/LFM2-350M or ibm-granite/granite-4.0-350m",
+    {"; this model reads images and text: use google/gemma-3-270m-it or google/gemma-3-1b-it", "gemma3n gemma4 "},
+    {"; use Qwen/Qwen3-0.6B", "qwen3_5 qwen35 qwen3_next qwen3next qwen3_vl_moe qwen2vl qwen3vl "},
+    {"; for long texts use answerdotai/ModernBERT-base, which reads 8192 tokens", "longformer big_bird bigbird led longt5 "},
+    {"; Mamba layers are not supported: use LiquidAI/LFM2-350M or ibm-granite/granite-4.0-350m",
      "mamba falcon_mamba falcon_h1 falcon-h1 nemotron_h jamba bamba zamba "},
-    {"; decoders with experts are not read",
+    {"; mixture-of-experts decoders are not supported",
      "mixtral qwen2_moe qwen2moe qwen3_moe qwen3moe deepseek gpt_oss gpt-oss granitemoe lfm2_moe lfm2moe olmoe phimoe dbrx arctic "
      "jetmoe ernie4_5_moe "},
-    {"; it is no model of text",
+    {"; this is not a text model",
      "whisper wav2vec2 clip siglip vit llava blip idefics paligemma florence2 moonshine musicgen detr sam "},
 };
 
@@ -77,7 +77,7 @@ std::string advice_on(std::string_view name, ArchName name_of, std::span<const A
   }
   std::string out;
   for (const std::string_view other : alike(name, std::move(known))) {
-    out += (out.empty() ? "; it reads \"" : ", \"") + std::string(other) + "\"";
+    out += (out.empty() ? "; similar: \"" : ", \"") + std::string(other) + "\"";
   }
   for (const auto& [text, names] : kAdvice) {
     for (std::string_view rest = names; !rest.empty(); rest.remove_prefix(rest.find(' ') + 1)) {

@@ -24,7 +24,7 @@ void read_windows(Fields& config, TransformerConfig& out) {
     for (std::int64_t i = 0; i < out.num_hidden_layers; ++i) out.local_layers.push_back(i % 2 == 1);
   }
   if (config.ok() && out.local_layers.size() != static_cast<std::size_t>(out.num_hidden_layers)) {
-    config.mismatch("attention_types", "kinds for each of " + std::to_string(out.num_hidden_layers) + " layers");
+    config.mismatch("attention_types", "a type for each of " + std::to_string(out.num_hidden_layers) + " layers");
   }
   out.local_window = config.size_or("window_size", std::int64_t{1} << 30, 256) - (out.causal ? 1 : 0);
 }

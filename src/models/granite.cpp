@@ -32,11 +32,10 @@ void parse_hybrid(Fields& config, ModelConfig& out) {
   decoder.intermediate_size = config.size("shared_intermediate_size", kMostFfn);
   config.each(config["layer_types"], [&](JsonRef type) {
     const std::string_view name = config.take(type.as_string());
-    if (config.ok() && name != "attention" && name != "full_attention")
-      config.unsupported("layer_types", "layers of attention alone");
+    if (config.ok() && name != "attention" && name != "full_attention") config.unsupported("layer_types", "only attention layers");
   });
   if (config.ok() && config["layer_types"].size() != static_cast<std::size_t>(decoder.num_hidden_layers)) {
-    config.unsupported("layer_types", "layers of attention alone, for each of " + std::to_string(decoder.num_hidden_layers));
+    config.unsupported("layer_types", "only attention layers, a type for each of " + std::to_string(decoder.num_hidden_layers));
   }
   if (config.string_or("position_embedding_type", "nope") == "nope") decoder.relative_positions = RelativePositions::kNone;
 }

@@ -29,7 +29,7 @@ void read_layers(Fields& config, TransformerConfig& out) {
   of.layers.assign(of.layers.size(), true);
   config.each(attention, [&](JsonRef index) {
     const std::int64_t layer = config.take(index.as_int());
-    if (layer < 0 || layer >= out.num_hidden_layers) return config.mismatch("full_attn_idxs", "numbers of layers");
+    if (layer < 0 || layer >= out.num_hidden_layers) return config.mismatch("full_attn_idxs", "layer numbers");
     of.layers[static_cast<std::size_t>(layer)] = false;
   });
 }

@@ -60,7 +60,7 @@ std::string advice(std::string_view name, ArchName name_of) {
   return more->advice_on(name, name_of, std::span<const Arch* const>(kArchs));
 }
 
-constexpr const char* kExpected = "an architecture of docs/models.md";
+constexpr const char* kExpected = "an architecture listed in docs/models.md";
 
 // llama.cpp's names (gguf-py/gguf/tensor_mapping.py), after "enc." or "dec." in encoder-decoders. Where an architecture has several
 // weights of one name, the first counts.

@@ -169,8 +169,8 @@ Result<void> to_scores(const Kernels& kernels, const SpanHead::Request& request,
 Result<void> add(const SpanHead::Request& request, std::int64_t first, std::int64_t last, std::int64_t label, float score,
                  std::vector<ScoredSpan>& spans) {
   if (spans.size() == request.most) {
-    return input_error("threshold: expected one that at most " + std::to_string(request.most) + " spans of a text exceed, found " +
-                       std::to_string(request.threshold));
+    return input_error("threshold: expected a value that at most " + std::to_string(request.most) +
+                       " spans of a text exceed, found " + std::to_string(request.threshold));
   }
   spans.push_back({static_cast<std::int32_t>(first), static_cast<std::int32_t>(last), static_cast<std::int32_t>(label), score});
   return {};

@@ -25,7 +25,7 @@ constexpr std::int64_t kWord = 4;                // numbers of q8 that a device 
 
 Error no_form(const char* what, WeightType type) {
   constexpr const char* kTypes[] = {"f32", "q16", "q8", "q4", "f16"};
-  return unsupported_error(std::string(what) + " in " + kTypes[static_cast<int>(type)] + ": a device reads f32 and q8");
+  return unsupported_error(std::string(what) + " in " + kTypes[static_cast<int>(type)] + ": the GPU supports f32 and q8");
 }
 
 // Four neighbours along k side by side, and the sums of groups, whatever the kernels want.
@@ -178,7 +178,7 @@ Result<DeviceWeight> device_weight(const Model& model, std::int64_t step, std::i
       break;
     }
     default:
-      added = unsupported_error(std::string(name_of(reader.op)) + ": no device has it");
+      added = unsupported_error(std::string(name_of(reader.op)) + ": the GPU has no kernel for it");
   }
   if (!added.ok()) return added.error();
   return out;

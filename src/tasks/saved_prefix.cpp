@@ -33,8 +33,8 @@ Result<Arena> save_prefix(Model& model, std::span<const std::int32_t> ids) {
   if (auto e = reserve(model, ids.size()); !e.ok()) return e.error();
   const auto tokens = static_cast<std::int64_t>(ids.size());
   if (const std::int64_t kept = model.slots().restore(0, ids); kept < tokens) {
-    return input_error("save_prefix: expected " + std::to_string(tokens) + " tokens to be kept, found " + std::to_string(kept) +
-                       ": prefix_cache_bytes is less than they take");
+    return input_error("save_prefix: expected " + std::to_string(tokens) + " tokens to fit into the cache, found " +
+                       std::to_string(kept) + " (raise prefix_cache_bytes)");
   }
   auto bytes = Arena::with_zeros(bytes_of(model, ids.size()), "a prefix");
   if (!bytes.ok()) return bytes.error();
@@ -75,7 +75,7 @@ bool LoadPrefixJob::is_same() const {
 
 Result<bool> LoadPrefixJob::step() {
   Slots& slots = model_.slots();
-  if (turn_ != slots.turn()) return Error{ErrorCode::kState, "prefix: this call was ended by another one of this model"};
+  if (turn_ != slots.turn()) return Error{ErrorCode::kState, "prefix: this call was ended by another call to the same model"};
   const auto tokens = static_cast<std::int64_t>(ids_.size());
   const std::int64_t count = std::min(tokens - read_, read_ == 0 ? kWhole : slots.token_budget());
   Batch batch;

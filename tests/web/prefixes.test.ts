@@ -172,7 +172,7 @@ describe('prefixes of a pipeline', () => {
     await expectError(generate.save_prefix(7 as never), 'InputError', /save_prefix/);
     await expectError(generate.save_prefix('abc', { max_new_tokens: 3 } as never), 'InputError', /unknown option 'max_new_tokens'/);
     await expectError(generate.save_prefix(letters(2048)), 'InputError', /context_length/);
-    await expectError(anew.save_prefix('abc'), 'InputError', /prefix_cache_bytes is less than they take/);
+    await expectError(anew.save_prefix('abc'), 'InputError', /raise prefix_cache_bytes/);
     expect(await anew.load_prefix(text)).toEqual({ tokens: 0 });
     await other.dispose();
   });

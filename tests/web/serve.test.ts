@@ -419,7 +419,7 @@ describe('a model that writes', () => {
   it('refuses by name what would be ignored', async () => {
     const format = (schema: object) => ({ response_format: { type: 'json_schema', json_schema: { name: 'a', schema } } });
     for (const [body, message] of [
-      [format({ uniqueItems: true }), /^response_format: schema, '#': keyword 'uniqueItems' is not supported: of elements/],
+      [format({ uniqueItems: true }), /^response_format: schema, '#': keyword 'uniqueItems' is not supported: for elements/],
       [format({ type: 'nothing' }), /^response_format: schema, '#\/type'|keyword 'type'/],
       [
         { response_format: { type: 'xml' } },

@@ -233,7 +233,9 @@ ModelResult read_bpe(JsonRef json, JsonRef options) {
   auto model = std::make_unique<Bpe>(std::move(vocabulary).value(), std::move(merges).value(), std::move(settings));
   if (!fields.has("num_known")) return ModelResult(std::move(model));
   const auto* known = Part<KnownTokenModels>::get();
-  return known ? known->read(std::move(model), json) : ModelResult(unsupported_error("tokenizer: expected wattn-full"));
+  return known
+             ? known->read(std::move(model), json)
+             : ModelResult(unsupported_error("tokenizer: expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, found another"));
 }
 
 }  // namespace wattn

@@ -92,7 +92,7 @@ TEST(Parts, SayWhatIsWrong) {
     EXPECT_EQ(Constrained(ConstraintKind::kParts, text).error().code, ErrorCode::kInput) << text;
   const Constrained refused(ConstraintKind::kParts, R"(["a", {"json": {"type": "array", "uniqueItems": true}}])");
   EXPECT_EQ(refused.error().message,
-            "schema, '#': keyword 'uniqueItems' is not supported: of elements that may be objects or arrays");
+            "schema, '#': keyword 'uniqueItems' is not supported: for elements that may be objects or arrays");
   EXPECT_EQ(Constrained(ConstraintKind::kParts, R"(["a", {"json": false}])").error().code, ErrorCode::kInput);
 }
 
@@ -109,8 +109,8 @@ TEST(Gbnf, FollowsLlamaCppsRules) {
 }
 
 TEST(Gbnf, SaysWhereItIsWrong) {
-  EXPECT_EQ(gbnf("root ::= a").error().message, "grammar: rule 'a' is used and not defined");
-  EXPECT_EQ(gbnf("a ::= \"x\"").error().message, "grammar: expected a rule 'root'");
+  EXPECT_EQ(gbnf("root ::= a").error().message, "grammar: rule 'a' is used but not defined");
+  EXPECT_EQ(gbnf("a ::= \"x\"").error().message, "grammar: expected a rule 'root', found none");
   EXPECT_NE(gbnf("root ::= \"a\"\nb = \"c\"").error().message.find("line 2"), std::string::npos);
   EXPECT_EQ(gbnf("root ::= \"abc").error().message, "grammar, line 1: expected '\"', found the end");
   EXPECT_EQ(gbnf("root ::= [abc").error().message, "grammar, line 1: expected ']', found the end");

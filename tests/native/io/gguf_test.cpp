@@ -182,7 +182,7 @@ TEST(Gguf, TypesThatAreNotReadAreNamedWithAFileToTake) {
     EXPECT_EQ(result.error().code, ErrorCode::kUnsupported);
     EXPECT_EQ(
         result.error().message,
-        "types.gguf: tensor 'q8_0.weight': expected a type that is read (take a Q4_K_M or Q8_0 file), found " + std::string(name));
+        "types.gguf: tensor 'q8_0.weight': expected a supported type (use a Q4_K_M or Q8_0 file), found " + std::string(name));
   }
 }
 

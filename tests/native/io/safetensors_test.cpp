@@ -119,7 +119,7 @@ std::string load_twins(const std::vector<float>& a, const std::vector<float>& b,
 
 TEST(Safetensors, TwinsMustHaveTheSameValues) {
   const std::string differs =
-      "model.safetensors: tensor 'b': expected the values of 'a', to which config.json ties it, found others";
+      "model.safetensors: tensor 'b': expected the values of 'a', to which config.json ties it, found different values";
   for (const bool twin_first : {false, true}) {
     EXPECT_EQ(load_twins({1, 2, 0, 4}, {1, 2, -0.0f, 4}, twin_first), "ok");
     EXPECT_EQ(load_twins({1, 2, 3, 4}, {1, 2, 4, 3}, twin_first), differs);

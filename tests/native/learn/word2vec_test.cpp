@@ -126,9 +126,9 @@ TEST(Word2Vec, SaysWhatIsWrong) {
   EXPECT_EQ(error([](auto& o) { o.window = 0; }), sizes);
   EXPECT_EQ(error([](auto& o) { o.epochs = 0; }), sizes);
   EXPECT_EQ(error([](auto& o) { o.negative = -1; }), sizes);
-  EXPECT_EQ(error([](auto& o) { o.negative = 0; }), "Word2Vec.train: expected negative above 0, or hs");
+  EXPECT_EQ(error([](auto& o) { o.negative = 0; }), "Word2Vec.train: expected negative above 0 or hs: true, found neither");
   EXPECT_EQ(error([](auto& o) { o.vector_size = 1 << 29; }), "Word2Vec.train: 2 vectors of 536870912 exceed the limit of 2 GiB");
-  EXPECT_EQ(error(nothing, {}), "Word2Vec.train: no word is left; expected words that occur at least min_count times");
+  EXPECT_EQ(error(nothing, {}), "Word2Vec.train: expected words that occur at least min_count times, found none (lower min_count)");
   EXPECT_EQ(error(nothing, {1, 0.5}), "Word2Vec.train: expected counts of at least 1");
   auto model = std::move(Word2Vec::make({.vector_size = 2}, {3, 2})).value();
   EXPECT_FALSE(model.step());  // of no text

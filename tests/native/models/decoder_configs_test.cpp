@@ -162,17 +162,16 @@ const PublicConfig kRefused[] = {
     {"an LFM2 with other layers", LIKE("lfm2", R"(,"layer_types":["conv","conv","mamba","conv"])"), 0,
      "layer_types: expected \"conv\" or"},
     {"an LFM2 with too few layers", LIKE("lfm2", R"(,"layer_types":["conv"])"), 0, "layer_types: expected a list of 4 layers"},
-    {"an LFM2 with layers that it lacks", LIKE("lfm2", R"(,"full_attn_idxs":[4])"), 0,
-     "full_attn_idxs: expected numbers of layers"},
+    {"an LFM2 with layers that it lacks", LIKE("lfm2", R"(,"full_attn_idxs":[4])"), 0, "full_attn_idxs: expected layer numbers"},
     {"a Granite 4 with Mamba",
      LIKE("granitemoehybrid", R"(,"num_local_experts":0,"layer_types":["mamba","attention","mamba","mamba"])"), 0,
-     "layer_types: expected layers of attention alone"},
+     "layer_types: expected only attention layers"},
     {"a Granite 4 without a list of layers", LIKE("granitemoehybrid", R"(,"num_local_experts":0)"), 0,
-     "layer_types: expected layers"},
+     "layer_types: expected only attention layers"},
     {"a Granite 4 with experts", LIKE("granitemoehybrid", R"(,"num_local_experts":32)"), 0, "num_local_experts: expected nothing"},
     {"a StarCoder with keys of each head", R"({"model_type":"gpt_bigcode","multi_query":false})", 0, "multi_query: expected true"},
     {"a GPT-Neo with too few kinds", LIKE("gpt_neo", R"(,"num_layers":4,"num_heads":16,"attention_types":[[["global"],3]])"), 0,
-     "attention_types: expected kinds for each of 4 layers"},
+     "attention_types: expected a type for each of 4 layers"},
     {"a GPT-Neo with other kinds", LIKE("gpt_neo", R"(,"num_layers":4,"num_heads":16,"attention_types":[[["lsh"],4]])"), 0,
      "\"global\" or"},
     {"a BLOOM with sums after norms", R"({"model_type":"bloom","apply_residual_connection_post_layernorm":true})", 0,
@@ -235,7 +234,8 @@ TEST(PublicDecoderConfigs, OfUnknownArchitecturesAreRejectedByName) {
     ASSERT_FALSE(config.ok()) << type;
     const std::string& message = config.error().message;
     EXPECT_EQ(config.error().code, ErrorCode::kUnsupported) << message;
-    EXPECT_NE(message.find("model_type: expected an architecture of docs/models.md, found \"" + type + "\""), std::string::npos)
+    EXPECT_NE(message.find("model_type: expected an architecture listed in docs/models.md, found \"" + type + "\""),
+              std::string::npos)
         << message;
   };
   for (const char* type : kForeignTypes) refuse(type);
@@ -247,15 +247,14 @@ TEST(PublicDecoderConfigs, OfUnknownArchitecturesSayWhatToTake) {
     const std::string message = parse((std::string(R"({"model_type":")") + type + "\"}").c_str()).error().message;
     return message.substr(message.find("found \"") + std::string(type).size() + 8);
   };
-  EXPECT_EQ(
-      rest_of("gemma4"),
-      "; it reads \"gemma\", \"gemma2\", \"gemma3_text\"; its pictures and its text are one model: take google/gemma-3-270m-it "
-      "or google/gemma-3-1b-it");
-  EXPECT_EQ(rest_of("qwen3_5"), "; it reads \"qwen3\", \"qwen2\"; take Qwen/Qwen3-0.6B");
-  EXPECT_EQ(rest_of("mixtral"), "; it reads \"mistral\"; decoders with experts are not read");
-  EXPECT_EQ(rest_of("llame"), "; it reads \"llama\"");
-  EXPECT_EQ(rest_of("lama"), "; it reads \"llama\"");
-  EXPECT_EQ(rest_of("robreta"), "; it reads \"roberta\"");
+  EXPECT_EQ(rest_of("gemma4"),
+            "; similar: \"gemma\", \"gemma2\", \"gemma3_text\"; this model reads images and text: use google/gemma-3-270m-it "
+            "or google/gemma-3-1b-it");
+  EXPECT_EQ(rest_of("qwen3_5"), "; similar: \"qwen3\", \"qwen2\"; use Qwen/Qwen3-0.6B");
+  EXPECT_EQ(rest_of("mixtral"), "; similar: \"mistral\"; mixture-of-experts decoders are not supported");
+  EXPECT_EQ(rest_of("llame"), "; similar: \"llama\"");
+  EXPECT_EQ(rest_of("lama"), "; similar: \"llama\"");
+  EXPECT_EQ(rest_of("robreta"), "; similar: \"roberta\"");
   EXPECT_EQ(rest_of("okapi"), "");
   EXPECT_EQ(rest_of("br"), "");
 }

@@ -260,8 +260,8 @@ TEST(GgufConfig, PackedFilesAreTheDocuments) {
 
 TEST(GgufConfig, ErrorsNameFileAndKey) {
   const std::pair<File, const char*> wrong[] = {
-      {File("falcon").usual(), "m.gguf: general.architecture: expected an architecture of docs/models.md, found \"falcon\""},
-      {File(""), "general.architecture: expected an architecture of docs/models.md, found nothing"},
+      {File("falcon").usual(), "m.gguf: general.architecture: expected an architecture listed in docs/models.md, found \"falcon\""},
+      {File(""), "general.architecture: expected an architecture listed in docs/models.md, found nothing"},
       {File("bert"), "m.gguf: bert.embedding_length: expected a number, found none"},
       {File("bert").number(".embedding_length", 1e300), "bert.embedding_length: expected a size, found another number"},
       {bert().strings(".classifier.output_labels", {"\xff"}), "m.gguf: expected labels in UTF-8"},

@@ -267,9 +267,9 @@ TEST(Embed, RejectsUnsupportedGgufFiles) {
     const auto loader = ModelLoader::begin({{"m.gguf", bytes}}, {});
     return loader.ok() ? "loaded" : loader.error().message;
   };
-  EXPECT_EQ(
-      error_of("modern-bert", "modern-berg"),
-      "m.gguf: general.architecture: expected an architecture of docs/models.md, found \"modern-berg\"; it reads \"modern-bert\"");
+  EXPECT_EQ(error_of("modern-bert", "modern-berg"),
+            "m.gguf: general.architecture: expected an architecture listed in docs/models.md, found \"modern-berg\"; similar: "
+            "\"modern-bert\"");
   EXPECT_EQ(error_of("block_count", "block_kount"), "m.gguf: modern-bert.block_count: expected a number, found none");
   EXPECT_EQ(error_of("none", "yarn"),
             "m.gguf: modern-bert.rope.scaling.type: expected \"none\" or \"linear\" with a factor, found \"yarn\"");

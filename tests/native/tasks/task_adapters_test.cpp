@@ -130,7 +130,7 @@ TEST(TaskAdapters, AreRefusedByName) {
   const std::string names = R"(["retrieval.query","retrieval.passage","separation","classification","text-matching"])";
   expect_error(names, "[]", "lora_adaptations: expected the names of 1 to 256 tasks");
   expect_error(names, "3", "lora_adaptations");
-  expect_error(names, R"(["a","a"])", "expected a name of its own");
+  expect_error(names, R"(["a","a"])", "expected a unique name");
   expect_error(names, R"(["a"])", "lora_A': expected shape [1, 1, 4]");
   expect_error("\"lora_rank\":4", "\"lora_rank\":5", "lora_A': expected shape");
   expect_error("\"lora_rank\":4", "\"lora_rank\":0", "lora_rank");
