@@ -28,7 +28,8 @@ Sgd read_sgd(Options& options) {
           .dampening = read_finite(options, "dampening", 0),
           .weight_decay = read_least(options, "weight_decay", 0),
           .nesterov = options.yes("nesterov", false)};
-  if (out.nesterov && (out.momentum == 0 || out.dampening != 0)) options.fail("nesterov: expected a momentum, and no dampening");
+  if (out.nesterov && (out.momentum == 0 || out.dampening != 0))
+    options.fail("option 'nesterov': expected a momentum above 0 and a dampening of 0");
   return out;
 }
 

@@ -70,7 +70,7 @@ Result<Tensor> permute(const Tensor& x, const std::vector<std::int64_t>& order) 
     const auto at = checked_dim("nn.permute", dim, x.rank());
     if (!at.ok()) return at.error();
     const auto d = static_cast<std::size_t>(at.value());
-    if (seen[d]) return input_error("nn.permute: dim " + std::to_string(dim) + " is given twice");
+    if (seen[d]) return input_error("nn.permute: expected each dim once, found dim " + std::to_string(dim) + " twice");
     seen[d] = true;
     dims.push_back(x.dims[d]);
     strides.push_back(from[d]);
@@ -90,7 +90,7 @@ Result<Tensor> expand(const Tensor& x, const Shape& dims) {
   const auto joined = broadcast("nn.expand", x.dims, to);
   if (!joined.ok()) return joined.error();
   if (joined.value() != to)
-    return input_error("nn.expand: a tensor of shape " + to_string(x.dims) + " has no form " + to_string(dims));
+    return input_error("nn.expand: expected a shape that " + to_string(x.dims) + " can be broadcast to, found " + to_string(dims));
   return gather(x, to, 0, broadcast_strides(x.dims, to));
 }
 

@@ -16,7 +16,7 @@ Result<void> check(const Model& model, const Batch& batch, std::span<const float
   if (model.transformer().weight_type() != WeightType::kF32)
     return input_error("gradient: expected a model loaded with dtype 'f32'");
   if (model.decoder() || config.is_static() || config.pointwise.query > 0) {
-    return unsupported_error("gradient: expected one stack of layers that can learn");
+    return unsupported_error("gradient: expected a model with one stack of trainable layers");
   }
   const std::int64_t tokens = batch.tokens(), size = tokens * config.hidden_size;
   if (batch.batch() != 1 || tokens == 0 || tokens > model.transformer().positions()) {
@@ -24,13 +24,13 @@ Result<void> check(const Model& model, const Batch& batch, std::span<const float
                        " tokens, found " + std::to_string(tokens));
   }
   if ((!embeddings.empty() && std::ssize(embeddings) != size) || (!given.hidden.empty() && std::ssize(given.hidden) != size)) {
-    return input_error("gradient: expected " + std::to_string(size) + " numbers, a vector for each token");
+    return input_error("gradient: expected " + std::to_string(size) + " numbers (a vector for each token), found another count");
   }
   if (given.logits.empty()) return {};
   const std::int64_t labels = model.has_lm_head() ? config.vocab_size : model.head() ? model.head()->labels() : 0;
   if (std::ssize(given.logits) != labels || given.token < 0 || given.token >= tokens) {
-    return input_error("gradient: expected " + std::to_string(labels) + " logits of one of " + std::to_string(tokens) +
-                       " tokens, found " + std::to_string(given.logits.size()) + " of token " + std::to_string(given.token));
+    return input_error("gradient: expected " + std::to_string(labels) + " logits for one of " + std::to_string(tokens) +
+                       " tokens, found " + std::to_string(given.logits.size()) + " for token " + std::to_string(given.token));
   }
   return {};
 }

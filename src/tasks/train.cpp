@@ -41,10 +41,10 @@ Result<void> Trainer::prepare() {
   if (transformer.weight_type() != WeightType::kF32) return input_error("training: expected a model loaded with dtype 'f32'");
   if (transformer.config().is_static()) return unsupported_error("training: expected a model with layers, found static embeddings");
   if (model_.decoder() && !model_.has_lm_head()) {
-    return unsupported_error("training: an encoder-decoder is trained with task 'text2text-generation'");
+    return unsupported_error("training: expected the task 'text2text-generation' for an encoder-decoder, found another");
   }
   if (options_.method != TrainMethod::kHead && transformer.config().pointwise.query > 0)
-    return unsupported_error("method: matrices in groups (SqueezeBert's) are trained by method 'head' alone");
+    return unsupported_error("method: expected 'head', the only method for matrices in groups (SqueezeBert's), found another");
   stacks_.push_back({&model_.transformer(), &model_.arch().names});
   if (model_.decoder()) {
     stacks_.push_back({model_.decoder(), &model_.arch().decoder_names});
@@ -272,7 +272,8 @@ Result<void> Trainer::end_part(Part& part, double loss, double share, bool has_d
 }
 
 Result<double> Trainer::accumulate(const TrainRows& rows, double share) {
-  if (has_own_loss()) return drop(input_error("training: expected outputs() and accumulate_gradient() with a loss of one's own"));
+  if (has_own_loss())
+    return drop(input_error("training: expected outputs() and accumulate_gradient() with a custom loss, found accumulate()"));
   auto begun = begin_part(rows, share == 1);
   if (!begun.ok()) return begun.error();
   Part& part = begun.value();
@@ -292,7 +293,7 @@ Result<double> Trainer::accumulate(const TrainRows& rows, double share) {
 
 Result<TrainOutputs> Trainer::outputs(const TrainRows& rows, bool is_whole, bool learns) {
   part_.reset();
-  if (!has_own_loss()) return drop(input_error("training: expected a loss of one's own with outputs()"));
+  if (!has_own_loss()) return drop(input_error("training: expected a custom loss with outputs(), found none"));
   if (learns) {
     auto begun = begin_part(rows, is_whole);
     if (!begun.ok()) return begun.error();
@@ -310,7 +311,7 @@ Result<TrainOutputs> Trainer::outputs(const TrainRows& rows, bool is_whole, bool
 
 Result<void> Trainer::accumulate_gradient(std::span<const float> d_values, double loss) {
   if (!part_ || d_values.size() != part_->outputs.d_values.size()) {
-    return drop(input_error("training: expected a gradient of what outputs() has given"));
+    return drop(input_error("training: expected one gradient for each number from outputs()"));
   }
   std::ranges::copy(d_values, part_->outputs.d_values.begin());
   auto ended = end_part(*part_, loss, 1, false);

@@ -45,7 +45,8 @@ Result<Encoding> Trainer::encode_to(std::int64_t positions, const TrainRows& row
   options.max_length = static_cast<std::int32_t>(limit);
   options.add_special_tokens = !rows.is_rendered;
   auto found = pair ? tokenizer.encode_pair(text, *pair, options) : tokenizer.encode(text, options);
-  if (found.ok() && found.value().size() == 0) return input_error("training: expected a text with tokens, found one without any");
+  if (found.ok() && found.value().size() == 0)
+    return input_error("training: expected a text with tokens, found one without tokens");
   return found;
 }
 
@@ -111,7 +112,8 @@ Result<std::vector<std::int32_t>> Trainer::token_labels(const TrainRows& rows, c
   std::size_t at = 0;
   for (std::size_t i = 0; i < rows.texts.size(); ++i) {
     const std::size_t words = at < rows.labels.size() ? static_cast<std::size_t>(rows.labels[at++]) : 0;
-    if (at + 3 * words > rows.labels.size()) return input_error("training: expected begin, end and label of each word");
+    if (at + 3 * words > rows.labels.size())
+      return input_error("training: expected begin, end and label for each word, found fewer numbers");
     const auto encoding = encode_text(rows, i);
     if (!encoding.ok()) return encoding.error();
     std::size_t word = 0;
@@ -125,7 +127,7 @@ Result<std::vector<std::int32_t>> Trainer::token_labels(const TrainRows& rows, c
     }
     at += 3 * words;
   }
-  if (std::ssize(out) != batch.tokens()) return input_error("training: expected as many labels as tokens");
+  if (std::ssize(out) != batch.tokens()) return input_error("training: expected one label for each token, found another count");
   return out;
 }
 
@@ -143,7 +145,8 @@ Result<std::vector<Trainer::NextToken>> Trainer::next_tokens(const TrainRows& ro
   std::size_t at = 0;
   for (std::size_t i = 0; i < rows.texts.size(); ++i) {
     const std::size_t parts = at < rows.labels.size() ? size_of(rows.labels[at++]) : 0;
-    if (at + 3 * parts > rows.labels.size()) return input_error("training: expected begin, end and label of each part");
+    if (at + 3 * parts > rows.labels.size())
+      return input_error("training: expected begin, end and label for each part, found fewer numbers");
     const auto encoding = encode_text(rows, i);
     if (!encoding.ok()) return encoding.error();
     for (std::size_t t = 1; t < encoding.value().size(); ++t) {

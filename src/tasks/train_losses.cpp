@@ -41,7 +41,8 @@ Result<void> Trainer::sentence_outputs(const Batch& batch, const float* states, 
          out.values.data() + i * pooled_width);
   }
   if (!sentence.modules.empty()) {
-    if (sentence.modules.front().in != pooled_width) return input_error("pooling: expected the width that the modules read");
+    if (sentence.modules.front().in != pooled_width)
+      return input_error("pooling: expected a vector as wide as the model's modules read, found another width");
     const std::vector<float> pooled = std::move(out.values);
     model_.run_modules(pooled.data(), count, out.values, &out.inputs);
   }
@@ -216,7 +217,7 @@ Result<void> Trainer::lm_chunks(std::span<const NextToken> tokens, const float* 
 Result<std::vector<Trainer::NextToken>> Trainer::learned_tokens(const TrainRows& rows, const Batch& batch) const {
   auto found = next_tokens(rows, batch);
   if (found.ok() && found.value().empty()) {
-    return input_error("training: expected a text with a token to learn, found none (is max_length too short?)");
+    return input_error("training: expected a text with at least one token to predict, found none (is max_length too short?)");
   }
   return found;
 }

@@ -155,8 +155,8 @@ Result<void> Trainer::prepare_lora() {
   std::erase_if(all, [&](const LoraTarget& one) { return is_saved(module_prefix() + one.module, true); });
   const auto is_both = [&](const LoraTarget& one) { return is_saved(module_prefix() + one.module); };
   if (const auto both = std::ranges::find_if(all, is_both); all.empty() || both != all.end()) {
-    return input_error("modules_to_save: expected others than target_modules has, found " +
-                       (all.empty() ? "all of those" : "a part of the name of " + both->module));
+    return input_error("modules_to_save: expected modules that target_modules does not have, found " +
+                       (all.empty() ? "all of them" : "a part of the name of " + both->module));
   }
   // W; A and B with their gradients and two moments, and once more with gradients in the layout of a pass (LoraFactors).
   double floats = 0;

@@ -257,7 +257,7 @@ Result<TextTokens> Tokenizer::Parts::tokenize(std::u16string_view text, const En
 Result<Encoding> Tokenizer::Parts::encode(std::u16string_view first, const std::u16string_view* second,
                                           const EncodeOptions& options) const {
   if (first.size() > kLongestText || (second && second->size() > kLongestText)) {
-    return input_error("text: expected at most 2^31 - 1 UTF-16 units");
+    return input_error("text: expected at most 2^31 - 1 UTF-16 units, found more");
   }
   const Result<TextTokens> first_result = tokenize(first, options);
   if (!first_result.ok()) return first_result.error();

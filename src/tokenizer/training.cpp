@@ -45,7 +45,7 @@ Training& Training::operator=(Training&&) noexcept = default;
 Training::~Training() = default;
 
 Result<void> Training::feed(std::u16string_view text) {
-  if (text.size() > INT32_MAX) return input_error("text: expected at most 2^31 - 1 UTF-16 units");
+  if (text.size() > INT32_MAX) return input_error("text: expected at most 2^31 - 1 UTF-16 units, found more");
   PreTokenizedText cut = parts_->no_added_tokens.extract(read_utf16(text), parts_->normalizer.get(), false);
   if (parts_->pre_tokenizer && !cut.text.is_too_long) parts_->pre_tokenizer->pre_tokenize(cut);
   if (cut.text.is_too_long) return too_long_error();

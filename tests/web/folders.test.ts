@@ -58,7 +58,7 @@ describe('a folder of files', () => {
   it.each([
     ['BertJapaneseTokenizer', /"BertJapaneseTokenizer" is not supported/],
     ['PhobertTokenizer', /"PhobertTokenizer" is not supported/],
-    ['OwnTokenizer', /"OwnTokenizer" is not supported: without a tokenizer.json, only known classes are read/],
+    ['OwnTokenizer', /"OwnTokenizer" is not supported: without a tokenizer.json, wattn reads only classes that it knows/],
   ])('of the class %s is refused by its name', async (tokenizer_class, message) => {
     const files = {
       'vocab.txt': new TextEncoder().encode('[UNK]\n[CLS]\n[SEP]\na\n'),
@@ -80,7 +80,7 @@ describe('a folder of files', () => {
     await tokenizer.dispose();
     await again.dispose();
     await expect(AutoTokenizer.from_pretrained({ ...vocab, 'added_tokens.json': json({ '[x]': 9 }) })).rejects.toThrow(
-      'added_tokens.json: expected the id 6 for the added token "[x]", which is the one that it gets, found 9',
+      'added_tokens.json: expected the id 6 for the added token "[x]" (the id that it gets), found 9',
     );
   });
 

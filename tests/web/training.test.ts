@@ -108,7 +108,7 @@ describe('AutoTokenizer.train', () => {
       [3, { model: 'word' }, /expected a string or an \(async\) iterable of strings, found 3/],
       [['a', 3], { model: 'word' }, /expected a string as text 1, found 3/],
       ['a', { model: 'word', vocabulary: 3 }, /unknown option 'vocabulary'/],
-      ['a', { model: 'word', shrinking_factor: 0.5 }, /unknown option 'shrinking_factor' of this trainer/],
+      ['a', { model: 'word', shrinking_factor: 0.5 }, /unknown option 'shrinking_factor'; known options: vocab_size/],
       ['a', { model: 'word', special_tokens: 'x' }, /option 'special_tokens': expected an array of strings, found 'x'/],
       [
         'a',

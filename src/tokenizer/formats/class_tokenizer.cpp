@@ -80,7 +80,7 @@ class ClassTokenizer {
       return unsupported_error(
           std::string(model->name) +
           ": expected a tokenizer_class in tokenizer_config.json or config.json, or a known model_type, found none: "
-          "a SentencePiece model is numbered otherwise by each class");
+          "each class numbers the pieces of a SentencePiece model differently");
     } else {
       return model_format_error(
           "tokenizer.json: expected this file in the model (or vocab.json with merges.txt, source.spm or "
@@ -236,7 +236,7 @@ class ClassTokenizer {
       const std::optional<std::int32_t> id = tokenizer.token_to_id(token.content);
       if (token.content.empty() || (id && *id == token.id)) continue;
       return model_format_error(special_->sources() + ": expected the id " + (id ? std::to_string(*id) : "of a token") +
-                                " for the added token " + json_text(token.content) + ", which is the one that it gets, found " +
+                                " for the added token " + json_text(token.content) + " (the id that it gets), found " +
                                 std::to_string(token.id));
     }
     origin_.name = class_.name;

@@ -133,6 +133,8 @@ bool is_known(std::string_view name) {
          is_code(name);
 }
 
+constexpr const char* kNeedsFile = "without a tokenizer.json, wattn reads only classes that it knows";
+
 Error refusal(const TokenizerClass& found, const std::string& why) {
   return unsupported_error(found.from + ": " + json_text(found.name) + " is not supported: " + why);
 }
@@ -143,8 +145,8 @@ Result<TokenizerClass> with_rules(TokenizerClass found, const ClassQuestion& fol
     return found;
   }
   found.rules = rules_named(found.name);
-  if (is_code(found.name)) return refusal(found, "its rules are not among those known here");
-  if (!found.rules && !folder.has_file) return refusal(found, "without a tokenizer.json, only known classes are read");
+  if (is_code(found.name)) return refusal(found, "wattn does not have its rules");
+  if (!found.rules && !folder.has_file) return refusal(found, kNeedsFile);
   // Repositories of these two have a tokenizer.json that others made, as transformers writes none.
   if (found.rules && folder.has_file && (found.name == "MarianTokenizer" || found.name == "M2M100Tokenizer")) found.rules = nullptr;
   return found;
@@ -180,14 +182,14 @@ Result<TokenizerClass> find_class(const ClassQuestion& folder) {
   const bool has_code = has_map && !has_word(kWrongTypes, type.value());
   if (has_code && of_type.empty() && !is_known(named)) {
     found.from = "tokenizer_config.json: auto_map";
-    return refusal(found, "this class is Python code of the repository's own");
+    return refusal(found, "it is Python code in the repository");
   }
   if (named == "LlamaTokenizer" && folder.is_byte_level && !has_map) found.name = "TokenizersBackend";
   if (found.name.empty()) return of_type.empty() ? TokenizerClass{} : with_rules(by_type, folder);
   if (!has_map && (of_type == "-" || has_word(kOwnTypes, type.value()))) return with_rules(by_type, folder);
   if (!is_known(found.name)) {
-    if (!in_settings && of_type.empty()) return refusal(found, "no such class is known");
-    if (!folder.has_file) return refusal(found, "without a tokenizer.json, only known classes are read");
+    if (!in_settings && of_type.empty()) return refusal(found, "wattn does not know this class");
+    if (!folder.has_file) return refusal(found, kNeedsFile);
     found.name = "TokenizersBackend";
   }
   return with_rules(found, folder);

@@ -60,7 +60,7 @@ class TrainerFields {
       if (key == "type" || std::find(known_.begin(), known_.end(), key) != known_.end() || value.is_null()) continue;
       std::string names;
       for (const std::string_view name : known_) names += (names.empty() ? "" : ", ") + std::string(name);
-      error_ = input_error("train: unknown option '" + std::string(key) + "' of this trainer; there are " + names);
+      error_ = input_error("train: unknown option '" + std::string(key) + "'; known options: " + names);
     }
   }
 

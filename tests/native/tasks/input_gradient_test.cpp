@@ -129,9 +129,10 @@ TEST(InputGradient, RefusesWhatDoesNotFit) {
     const auto found = input_gradient(of, text, embeddings, given);
     return found.ok() ? std::string() : found.error().message;
   };
-  EXPECT_EQ(message(*model, batch, some, {}), "gradient: expected 96 numbers, a vector for each token");
-  EXPECT_EQ(message(*model, batch, {}, {.hidden = some}), "gradient: expected 96 numbers, a vector for each token");
-  EXPECT_EQ(message(*model, batch, {}, {.logits = some}), "gradient: expected 0 logits of one of 3 tokens, found 31 of token 0");
+  EXPECT_EQ(message(*model, batch, some, {}), "gradient: expected 96 numbers (a vector for each token), found another count");
+  EXPECT_EQ(message(*model, batch, {}, {.hidden = some}),
+            "gradient: expected 96 numbers (a vector for each token), found another count");
+  EXPECT_EQ(message(*model, batch, {}, {.logits = some}), "gradient: expected 0 logits for one of 3 tokens, found 31 for token 0");
   EXPECT_EQ(message(*model, {}, {}, {}), "gradient: expected one text of 1 to 64 tokens, found 0");
   batch.input_ids[1] = 1 << 30;
   EXPECT_NE(message(*model, batch, {}, {}).find("input_ids"), std::string::npos);

@@ -168,7 +168,7 @@ TEST(ModulesToSave, AreNamedByAnErrorIfThereAreNone) {
   EXPECT_EQ(message("bert-tiny/model", {"LayerNorn"}), "modules_to_save: expected modules such as 'LayerNorm', found 'LayerNorn'");
   EXPECT_NE(message("bert-tiny/model", {"?"}).find("'word_embeddings', "), std::string::npos);
   EXPECT_EQ(message("bert-tiny/model", {"pooler"}), "modules_to_save: 'pooler' is not read by this loss; name other modules");
-  EXPECT_NE(message("bert-tiny/model", {"query", "value"}).find("found all of those"), std::string::npos);
+  EXPECT_NE(message("bert-tiny/model", {"query", "value"}).find("found all of them"), std::string::npos);
   EXPECT_NE(message("bert-tiny/model", {"uery"}).find("found a part of the name of encoder.layer.0"), std::string::npos);
   EXPECT_EQ(message("bert-tiny/model", {"LayerNorm", "attention.output"}),
             "modules_to_save: expected modules that are not inside each other, found "

@@ -163,7 +163,7 @@ TEST(Training, RejectsUnknownOptions) {
       {description("BPE", R"(, "vocab_size": 0)"), "train: option 'vocab_size': expected a whole number from 1 to"},
       {description("BPE", R"(, "vocab_size": 1)"), "room for the special tokens"},
       {description("WordPiece", R"(, "shrinking_factor": 0.5)"),
-       "train: unknown option 'shrinking_factor' of this trainer; there are vocab_size"},
+       "train: unknown option 'shrinking_factor'; known options: vocab_size"},
       {description("Unigram", R"(, "min_frequency": 2)"), "unknown option 'min_frequency'"},
       {description("Unigram", R"(, "shrinking_factor": 1)"), "'shrinking_factor': expected a number between 0 and 1, found 1"},
       {description("Unigram", R"(, "max_piece_length": 1000)"), "'max_piece_length': expected a whole number from 1 to 256"},
