@@ -1,4 +1,4 @@
-// ModelHandle: a Model for JavaScript. model.cpp has it for the small WebAssembly; train.cpp adds what only the full one can.
+// ModelHandle: a Model for JavaScript. model.cpp defines it for the small WebAssembly; train.cpp adds the calls of the full one.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace wattn {
 
-// What begin() reads: the head by one word.
+// What begin() reads: one word names the head.
 enum class OtherHead : std::uint8_t { kOwnLm, kTokenVectors, kSparse, kRanking };
 enum class KvCacheType : std::uint8_t { kF32, kQ8 };
 struct LoadRequest {
@@ -78,7 +78,7 @@ class ModelHandle : public Handle {
       ;
   Result<void> answer(std::size_t number, Arguments& in, PlainAnswer& out) override;
 
-  // After finish().
+  // Only after finish().
   Model& model() { return *model_; }
 
   using Report = void (*)(Job& job, bool more, PlainAnswer& out);  // sets the fields of an answer
@@ -90,12 +90,12 @@ class ModelHandle : public Handle {
   Result<void> start(Pending pending, int steps, PlainAnswer& out);
   // Null if it has ended.
   Job* find_job(int number) const;
-  // Says what a job has after some steps, and ends it after the last one.
+  // Writes a job's answer after some steps, and ends the job after the last one.
   Result<void> say_job(int number, const Result<bool>& more, int steps, PlainAnswer& out);
 
-  // The last generation, if it runs.
+  // The last generation, if it is still running.
   Generation* generation();
-  // The same if this is its number.
+  // The same, if it has this number.
   Generation* generation(int job) { return job == generation_ ? generation() : nullptr; }
 
   std::unique_ptr<ModelLoader> loader_;  // from begin() to finish()

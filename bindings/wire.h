@@ -19,8 +19,8 @@
 
 namespace wattn {
 
-// Reads the members of an object: the types of the variables say what is expected. What is absent or null leaves its variable as it
-// is. The first error is kept. A member that nobody read and a word that is unknown are errors, too.
+// Reads the members of an object. The types of the variables say what is expected; an absent or null member leaves its variable
+// unchanged. The first error is kept. Unread members and unknown words are errors too.
 class Members {
  public:
   explicit Members(JsonRef object) : object_(object) {}
@@ -33,7 +33,7 @@ class Members {
   void must(std::string_view name, T& to) {
     read(find(name), to);
   }
-  // After the last member.
+  // Call it after the last member.
   Result<void> end();
 
  private:
@@ -86,7 +86,7 @@ class Members {
 };
 
 Result<void> read_object(std::string_view json, void (*read)(Members& members, void* to), void* to);
-// The members of a JSON text, as core/wire.def has them for T. What is not given stays as it is.
+// The members of a JSON text, as core/wire.def declares them for T. Absent members keep their values.
 template <class T>
 Result<void> read_options(std::string_view json, T& to) {
   return read_object(json, [](Members& read, void* any) { read_members(read, *static_cast<T*>(any)); }, &to);
@@ -100,8 +100,8 @@ struct Texts {
   Texts(std::string_view utf8, std::span<const std::int32_t> lengths);
 };
 
-// The arguments of a call, in order. Each is two words, its kind and a count, and values from a multiple of 8 bytes on. Views stay
-// valid until the call returns. A kind that was not expected ends the program: both sides come out of one declaration.
+// The arguments of a call, in order. Each is two words (its kind and a count), then values aligned to 8 bytes. Views stay valid
+// until the call returns. An unexpected kind ends the program: both sides are generated from one declaration.
 class Arguments {
  public:
   explicit Arguments(const std::int32_t* room) : at_(room) {}
@@ -130,7 +130,7 @@ class Arguments {
     }
     return out;
   }
-  // Any struct that core/wire.def has options of. What is not given stays as it is.
+  // Any struct for which core/wire.def declares options. Absent options keep their values.
   template <class T>
   Result<void> options(T& to) {
     return read_options(text(), to);
@@ -147,8 +147,7 @@ class Arguments {
   const std::int32_t* at_;
 };
 
-// The answers of core/wire.def: a method for each field. What they are given stays where it is, or is kept, until the host has read
-// it.
+// The answers of core/wire.def: a method for each field. Values stay where they are, or are kept, until the host has read them.
 struct Answer {
   PlainAnswer& out;
 };
@@ -186,8 +185,8 @@ class Handle {
   PlainAnswer answer_;
 };
 
-// What the host writes (make_room() in wire.cpp): arguments, ids, or UTF-8 and behind it, from the next multiple of 4 on, the
-// lengths of the texts in UTF-16 units.
+// What the host writes (make_room() in wire.cpp): arguments, ids, or UTF-8 followed, at the next multiple of 4, by the lengths of
+// the texts in UTF-16 units.
 extern std::int32_t* room;
 
 }  // namespace wattn

@@ -1,5 +1,6 @@
-// The words and options of a section of core/wire.def. #define WIRE_OF_MODEL (or another section) and include this file inside of
-// namespace wattn, after the headers that define its types. It has no include guard, as each section is wanted elsewhere.
+// The words and options of a section of core/wire.def. #define WIRE_OF_MODEL (or another section) and include this file inside
+// namespace wattn, after the headers that define its types. It has no include guard, as different files include different
+// sections.
 #define WIRE_ENUM(Name) \
   template <>           \
   struct Words<Name> {  \

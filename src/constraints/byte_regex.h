@@ -47,14 +47,14 @@ class Regexes {
   }
   RegexId after(RegexId id, std::string_view bytes);
   bool matches(RegexId id, std::string_view bytes) { return may_end(after(id, bytes)); }
-  // What matches the same texts of at most so many bytes, and begins the same: counts above are all one. Only of expressions
-  // without "and" and "not"; others are returned as they are.
+  // An expression that matches the same texts of at most `most` bytes and the same beginnings; it does not tell higher counts
+  // apart. Only for expressions without "and" and "not"; others are returned unchanged.
   RegexId clipped(RegexId id, std::int32_t most);
   // Whether at least so many texts are matched.
   bool has_texts(RegexId id, std::int32_t count);
   // Whether any text is matched.
   bool is_possible(RegexId id);
-  // Whether a search for that gave up, with "no" for its answer; see kMostSearched.
+  // Whether that search gave up, in which case its answer was "no"; see kMostSearched.
   bool gave_up() const { return gave_up_; }
   std::int32_t size() const { return nodes_.size(); }
 

@@ -28,8 +28,7 @@ class CodePoints {
   std::vector<std::pair<char32_t, char32_t>> ranges_{};
 };
 
-// How a text is written: as it is, in UTF-8, or inside a JSON string, as JavaScript's JSON.stringify() does: each text in one way
-// only.
+// How a text is written: as plain UTF-8, or inside a JSON string exactly as JavaScript's JSON.stringify() writes it.
 enum class Writing { kPlain, kJson };
 
 // One character of the set. Surrogates have no bytes.

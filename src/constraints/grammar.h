@@ -1,6 +1,6 @@
-// What a text may be, as expressions: regular ones over bytes, sequences, alternatives, repetitions, rules that may name each
-// other, and JSON's objects and arrays. Keys may come in any order. A text is matched by the set of all stacks of what is yet
-// to come. A stack is a cell with an expression and the cell below it; equal cells and sets have one id.
+// The texts that are allowed, as expressions: regular expressions over bytes, sequences, alternatives, repetitions, rules that may
+// refer to each other, and JSON's objects and arrays. Keys may come in any order. Matching keeps the set of all stacks of what may
+// still follow. A stack is a cell with an expression and the cell below it; equal cells and sets have one id.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ struct ArraySpec {
   std::vector<RuleId> prefix{};
   RuleId items = 0;  // after those
   std::int32_t min = 0, max = Regexes::kNoLimit;
-  // The same for elements that "contains" counts, of which there must be so many.
+  // The same for the elements that "contains" counts; their number must be in this range.
   std::vector<RuleId> found_prefix{};
   RuleId found_items = 0;
   std::int32_t min_found = 0, max_found = Regexes::kNoLimit;  // with a limit, prefix and items are what it does not count
@@ -64,9 +64,9 @@ class Grammar {
   ExprId rule(RuleId rule);
   ExprId object(ObjectSpec spec);
   ExprId array(ArraySpec spec);
-  // Keys of objects come in the order of their specs, those without a name last. Not where they need others or are counted.
+  // Keys of objects come in the order of their specs, keys without a name last. No effect where keys need others or are counted.
   void keep_order() { is_ordered_ = true; }
-  // Between the marks of JSON there may be a space, or a line's end and up to 32 spaces.
+  // Allows a space between the tokens of JSON, or a line break and up to 32 spaces.
   void allow_spaces();
 
   // Removes what cannot be completed. An InputError if nothing is left, an UnsupportedError that names a rule that begins with
@@ -99,7 +99,7 @@ class Grammar {
   std::string forced(StateId state, std::size_t most);
   Regexes& regexes() { return regexes_; }
   std::int32_t num_states() const { return states_.size(); }
-  // Forgets which states follow others, as they can be computed again.
+  // Drops the transitions between states that were computed so far; they can be computed again.
   void forget_rows();
   std::size_t num_rows() const { return num_rows_; }
 

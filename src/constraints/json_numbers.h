@@ -13,7 +13,7 @@ RegexId any_integer(Regexes& regexes);
 RegexId numbers_from(Regexes& regexes, double bound, bool exclusive);
 RegexId numbers_to(Regexes& regexes, double bound, bool exclusive);
 bool is_plain_number(double number);
-// kNothing: its digits are too many for an automaton.
+// kNothing if it has too many digits for an automaton.
 RegexId multiples_of(Regexes& regexes, double divisor);
 // As JSON.stringify() writes it.
 std::string number_text(double number);

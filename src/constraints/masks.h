@@ -15,7 +15,7 @@ namespace wattn {
 
 class Masks {
  public:
-  // Both must outlive it. budget: bytes of masks that are kept; those used least recently go first.
+  // Both must outlive it. budget: bytes of masks to keep; the least recently used ones are dropped first.
   Masks(Grammar& grammar, const Vocabulary& vocabulary, std::size_t budget = std::size_t{48} << 20);
 
   // A bit for each token, valid until the next call.
@@ -28,7 +28,7 @@ class Masks {
 
  private:
   using Words = std::vector<std::uint32_t>;
-  // What a regular expression allows by itself: tokens that lie in one match, and nodes at which a match may have ended.
+  // What a regular expression allows on its own: tokens inside one match, and nodes where a match may have ended.
   struct Regular {
     std::vector<std::int32_t> tokens{};  // if there are few
     Words words{};                       // else

@@ -11,13 +11,13 @@
 
 namespace wattn {
 
-// What \p{name} matches from now on: [first, last] of each range, in order. JavaScript's engines know the properties, so the module
-// has no tables of them.
+// What \p{name} matches from now on: [first, last] of each range, in order. JavaScript engines know the properties, so the module
+// needs no tables of them.
 void define_property(std::string_view name, std::span<const std::int32_t> ranges);
 
-// whole: the pattern is that of the whole text; else the text has a part that matches it, as in "pattern" of JSON Schema. An
-// UnsupportedError names what is no regular language, or has no meaning here: backreferences, lookbehind, a property that was not
-// defined; an InputError what is malformed.
+// whole: the whole text must match the pattern; otherwise some part of the text must, as with "pattern" in JSON Schema. An
+// UnsupportedError names what is not a regular language or has no meaning here (backreferences, lookbehind, undefined properties);
+// an InputError names what is malformed.
 Result<RegexId> read_pattern(Regexes& regexes, std::string_view pattern, bool whole, Writing writing);
 
 }  // namespace wattn

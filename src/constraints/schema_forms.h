@@ -1,4 +1,4 @@
-// A schema as what it says of each type of values. Schemas inside it (of members and elements) are named, not read.
+// A schema as its rules for each type of value. Nested schemas (of members and elements) are referred to by id, not read.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace wattn {
 
-// A schema, or one that is made of others; see JsonSchemaReader::Form.
+// A schema, or one that is combined from others; see SchemaReader.
 using SchemaId = std::int32_t;
 
-// Which schema a key's value has, by one schema: that of its name and of each pattern, else the other one.
-// The special members of these are in schema_forms.cpp: made in each place that needs them, they were a fifth of the module.
+// Which schemas apply to the value of a key, by one schema: that of its name and of each matching pattern, otherwise `others`. The
+// special member functions are defined in schema_forms.cpp: generated at each use, they took a fifth of the module.
 struct KeyRules {
   KeyRules();
   KeyRules(const KeyRules&);

@@ -13,7 +13,7 @@ class SchemaSource {
  public:
   explicit SchemaSource(JsonRef root);
 
-  // The pointer of what `reference`, in the schema at a pointer, names; or nothing found.
+  // Sets `found` to the pointer of what `reference` names, as used in the schema at `pointer`. False if there is no such schema.
   bool resolve(const std::string& pointer, std::string_view reference, std::string& found) const;
   // The value at a JSON pointer.
   JsonRef at(std::string_view pointer) const;

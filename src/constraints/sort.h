@@ -1,4 +1,4 @@
-// Sorting and duplicates. A heap's code is a tenth of std::sort's, of which the module would have one for each kind of list.
+// Sorting and removing duplicates. Heap sort takes a tenth of std::sort's code, which the module would have once per element type.
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 
 namespace wattn {
 
-// What an error says is up to the reader.
+// The reader decides what an error says.
 class TextCursor {
  protected:
   static constexpr std::int32_t kMostRepeats = 100'000;
@@ -19,10 +19,10 @@ class TextCursor {
   explicit TextCursor(std::string_view text) : text_(text) {}
   ~TextCursor() = default;
 
-  // Ends the reading, unless it has ended already. what: stands neither here nor after this place.
+  // Stops reading with an error, unless it has stopped already. what: is expected here and missing.
   virtual void expected(std::string_view what) = 0;
   virtual void too_many_repeats() = 0;
-  // Between the signs of a quantifier.
+  // Skips spaces inside a quantifier, if the syntax allows them.
   virtual void skip_spaces() {}
 
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
@@ -35,7 +35,7 @@ class TextCursor {
   struct Repeats {
     std::int32_t min, max;
   };
-  // "*", "+", "?", "{2}", "{2,}" or "{2,3}"; empty: none of them stands here.
+  // "*", "+", "?", "{2}", "{2,}" or "{2,3}"; empty: there is no quantifier here.
   std::optional<Repeats> repeats() {
     constexpr std::int32_t kUnlimited = Regexes::kNoLimit;
     if (take("*")) return Repeats{0, kUnlimited};

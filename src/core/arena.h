@@ -31,11 +31,11 @@ class Arena {
   // The same, zero-initialised.
   static Result<Arena> with_zeros(std::uint64_t bytes, std::string_view what);
 
-  // Whether so much memory can be had, for vectors that are made next: one that cannot have its memory ends the program. The result
-  // of a product, which may be more than 64 bits hold, is passed as it is.
+  // Whether this much memory is available, for vectors that are allocated next: a vector that cannot get its memory ends the
+  // program. bytes is a double, so a product that exceeds 64 bits can be passed as it is.
   static Result<void> fits(double bytes, std::string_view what);
 
-  // An arena inside memory that belongs to somebody else, aligned to 64 bytes.
+  // An arena inside memory that someone else owns, aligned to 64 bytes.
   static Arena inside(std::byte* block, std::uint64_t bytes);
 
   // Memory for count elements of T; null while measuring. The caller never takes more than it measured.

@@ -75,8 +75,8 @@ class JsonRef {
 
 class Json {
  public:
-  // file_name is only used in messages. Anything else than JSON is a ModelFormatError. So are numbers beyond a double's range, also
-  // if only their exponent is (0e400), and texts of 4 GiB or more.
+  // file_name is only used in messages. Anything other than JSON is a ModelFormatError. So are numbers beyond a double's range,
+  // also if only their exponent is (0e400), and texts of 4 GiB or more.
   static Result<Json> parse(std::string_view text, std::string_view file_name);
 
   Json(Json&&) noexcept;

@@ -1,4 +1,4 @@
-// RowTable: some rows of a large table, each of which begins as zeros and takes memory once it was asked for.
+// RowTable: some rows of a large table. A row is zero-initialised and takes memory only once it was added.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class RowTable {
   RowTable() = default;  // has no rows
   RowTable(std::int64_t rows, std::int64_t width) : width_(width), places_(static_cast<std::size_t>(rows), -1) {}
 
-  // Adds those of the rows that are not there. An OutOfMemoryError leaves the rows that there were.
+  // Adds the rows that are missing. After an OutOfMemoryError the earlier rows are still there.
   Result<void> add(std::span<const std::int32_t> rows) {
     for (const std::int32_t row : rows) {
       std::int32_t& place = places_[static_cast<std::size_t>(row)];
@@ -33,7 +33,7 @@ class RowTable {
     }
     return {};
   }
-  // [width] of a row that is there; null: it is not.
+  // A row, [width]; null if it was not added.
   float* find(std::int32_t row) const {
     const std::int32_t place = places_[static_cast<std::size_t>(row)];
     if (place < 0) return nullptr;
@@ -42,7 +42,7 @@ class RowTable {
   }
   // In the order in which they were added.
   std::span<const std::int32_t> ids() const { return ids_; }
-  // Removes all rows, and keeps their memory for others.
+  // Removes all rows but keeps their memory for new ones.
   void clear() {
     for (const std::int32_t id : ids_) places_[static_cast<std::size_t>(id)] = -1;
     ids_.clear();
@@ -50,7 +50,7 @@ class RowTable {
 
   std::int64_t rows() const { return static_cast<std::int64_t>(places_.size()); }
   std::int64_t width() const { return width_; }
-  // With so many rows.
+  // The memory of a table with this many added rows.
   std::uint64_t bytes_of(std::int64_t rows) const {
     const auto blocks = (static_cast<std::uint64_t>(std::min(rows, this->rows())) + kBlock - 1) / kBlock;
     return blocks * block_bytes() + places_.size() * sizeof(std::int32_t);

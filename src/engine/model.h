@@ -38,7 +38,8 @@ struct LoadOptions {
   bool own_lm_head = false;   // instead of head: the checkpoint's language-model head, if it has one
   bool or_causal_lm = false;  // with head kSequence: of a checkpoint with a decoder's language-model head alone, that one
   bool adapted_head = false;  // adapters will have the head's tensors that the checkpoint lacks
-  // Whole matrices of an adapter. One of the word embeddings says how many there are; the checkpoint may have fewer.
+  // Matrices that an adapter replaces as a whole. For word embeddings their rows give the number of words; the checkpoint may have
+  // fewer.
   std::vector<std::string> adapted_names{};
   std::vector<std::int32_t> adapted_rows{};  // [adapted_names]
   // Late interaction, or sparse vectors; those need the head kMaskedLm.
@@ -116,7 +117,7 @@ class Model {
   std::int64_t token_budget() const {
     return transformer_.config().is_static() ? kTokenBudget : std::max<std::int64_t>(kTokenBudget, transformer_.positions());
   }
-  // Static embeddings tokenize only that many times max_length() characters of a text; 0: all.
+  // For static embeddings: only this many times max_length() characters of a text are tokenized; 0: all.
   std::int64_t characters_per_token() const { return characters_per_token_; }
 
   // Bytes of weights, and of the arena for packed runs or, with slots, for one sequence of context_length() tokens.
@@ -158,9 +159,9 @@ class Model {
   int adapter_in_use() const { return adapter_; }
   // Not the one in use.
   void delete_adapter(int number);
-  // Its additions become part of the model's weights, and the rest of it is used by every run. Delete the others before.
+  // Merges its additions into the model's weights; every run uses the rest of it. Delete the other adapters first.
   Result<void> merge_adapter(int number);
-  // In place of an adapter's changes, until one is used; null: none. They must outlive their use here.
+  // Used in place of an adapter's changes until an adapter is used; null: none. They must outlive this use.
   void set_lora(const Lora* lora);
 
  private:
@@ -170,7 +171,7 @@ class Model {
 
   std::uint64_t packed_bytes() const;
   Adapter* find_adapter(int number) const;
-  // A ModelFormatError if a part of the head is in adapters of which none is in use.
+  // A ModelFormatError if adapters have a part of the head and none of them is in use.
   Result<void> check_head() const;
   const Lora* lora() const;
   std::int64_t labels_of(const Lora* lora) const;
@@ -213,20 +214,20 @@ struct SpanLoader {
 };
 extern const SpanLoader kSpanLoader;
 
-// LoRAs that a checkpoint has for its tasks, beside its weights (task_adapters.cpp). Programs without it have models
+// The LoRA matrices that a checkpoint has for its tasks, beside its weights (task_adapters.cpp). Programs without it load models
 // without them.
 struct TaskLoras;
 struct TaskAdapters {
-  // Adds targets of their tensors, which fill loras; null: there are none.
+  // Adds targets for their tensors, which fill loras; null: there are none.
   Result<void> (*begin)(const Model& model, JsonRef config, std::vector<WeightTarget>& targets, std::shared_ptr<TaskLoras>& loras);
-  // Makes adapters 1, 2, .. of the model of them, in the order of config.json's lora_adaptations.
+  // Turns them into the model's adapters 1, 2, .., in the order of config.json's lora_adaptations.
   Result<void> (*finish)(TaskLoras& loras, Model& model);
 };
 extern const TaskAdapters kTaskAdapters;
 
 // Adapters with more words than their model (adapted_words.cpp).
 struct AdaptedWords {
-  // Takes as many words as the adapter has (LoadOptions::adapted_names). Whether there is one.
+  // Sets the number of words to the adapter's (LoadOptions::adapted_names). Returns whether there is such an adapter.
   bool (*take)(const LoadOptions& options, const Arch& arch, TransformerConfig& config);
 };
 extern const AdaptedWords kAdaptedWords;
@@ -244,10 +245,10 @@ class ModelLoader {
   // The weight files, in the order to stream them.
   const std::vector<std::string>& weight_files() const { return weight_files_; }
 
-  // The model's, so that helpers can start while weights arrive.
+  // The model's team, so that helpers can start while weights arrive.
   ThreadTeam& team() { return model_->team(); }
 
-  // How memory has the rows of a tensor of those files.
+  // How memory holds the rows of a tensor of those files.
   HeldBlocks blocks_of(std::string_view name) const { return weights_->blocks_of(name); }
   // See WeightLoader.
   std::vector<std::uint8_t> held() const { return weights_->held(); }

@@ -1,7 +1,7 @@
-// Prefixes: keys and values (and the products of short convolutions) of sequences that were read, kept for later sequences that
-// begin with the same tokens. They are a tree of blocks of 32 tokens: sequences share the blocks of what they have in common. A
-// sequence that differs inside a block has a block of its own from there on. What is kept has a limit of bytes, at which the blocks
-// that were used least recently go, the ends of sequences first.
+// Prefixes: the keys and values (and the products of short convolutions) of sequences that were read, kept for later sequences
+// that begin with the same tokens. They form a tree of blocks of 32 tokens, so sequences share the blocks of their common
+// beginning. A sequence that differs inside a block has its own blocks from there on. The kept bytes are limited; beyond the limit
+// the least recently used blocks are dropped, ends of sequences first.
 #pragma once
 
 #include <cstdint>
@@ -25,17 +25,17 @@ class Prefixes {
 
   // kind: what the numbers depend on beside the tokens, such as the adapter.
 
-  // Copies the longest beginning of ids that is kept to a slot. Returns its tokens.
+  // Copies the longest kept prefix of ids to a slot. Returns its number of tokens.
   std::int64_t restore(int kind, std::span<const std::int32_t> ids, const KvCache& cache, std::int64_t slot);
-  // Keeps a slot's tokens, which are ids; or as many of the first ones as there is room for.
+  // Keeps a slot's tokens, which are ids, or as many of the first ones as fit.
   void keep(int kind, std::span<const std::int32_t> ids, const KvCache& cache, std::int64_t slot);
 
-  // Holds what is kept of ids, at most `most` tokens: it stays until release(). Returns its tokens.
+  // Holds the kept prefix of ids, at most `most` tokens, until release(). Returns its number of tokens.
   std::int64_t hold(int number, int kind, std::span<const std::int32_t> ids);
-  // Ends a hold, and forgets what nothing else has used. A number without a hold is nothing.
+  // Ends a hold, and drops what nothing else has used. Does nothing for a number without a hold.
   void release(int number);
 
-  // All of a kind; of every kind.
+  // Drops the prefixes of one kind, or all of them.
   void forget(int kind);
   void forget();
 
@@ -65,10 +65,10 @@ class Prefixes {
   };
 
   Match find(int kind, const Block* parent, std::span<const std::int32_t> ids) const;
-  // Visits the blocks of the longest beginning of ids that is kept. Returns its tokens.
+  // Visits the blocks of the longest kept prefix of ids. Returns its number of tokens.
   template <class Visit>
   std::int64_t walk(int kind, std::span<const std::int32_t> ids, const Visit& visit);
-  // A block with parent, of new memory or that of the one that goes for it; null: there is none.
+  // A new block below parent, in new memory or in that of a block that is dropped for it; null if there is none.
   Block* add(int kind, Block* parent);
   std::unique_ptr<Block> take_out(Block* block);
 

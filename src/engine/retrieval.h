@@ -1,4 +1,4 @@
-// What a model for late interaction or sparse vectors has beside its transformer and head.
+// What a model for late interaction or sparse vectors has in addition to its transformer and head.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ struct RetrievalParts {
   std::vector<float> query_weights{};          // [vocab] of the words of queries, which run no model; empty: they do
   std::optional<Tokenizer> query_tokenizer{};  // with query_weights
 
-  // Beside those of the stacks, the head and the Dense modules.
+  // In addition to those of the stacks, the head and the Dense modules.
   std::vector<WeightTarget> targets{};
   std::vector<std::string> weight_files{};
 };

@@ -34,7 +34,8 @@ class Slots {
   // Most tokens of one pass; longer prompts are read in pieces.
   std::int64_t token_budget() const;
 
-  // Allocates, before the first run, discarding earlier contents. An OutOfMemoryError names the bytes; before that, prefixes go.
+  // Allocates before the first run and discards earlier contents. Prefixes are dropped before it fails with an OutOfMemoryError,
+  // which names the bytes.
   Result<void> reserve(const SlotCapacity& capacity);
 
   // Runs the encoder and projects its states to the cross keys and values of slot `source`. taps: of the encoder; cross_taps: of
@@ -48,7 +49,7 @@ class Slots {
   const KvCache& cache() const { return held_.cache; }
   // Logits [rows.size(), vocab] of rows of run()'s result, valid until the next call. At most as many as were reserved.
   float* logits(const float* hidden, std::span<const std::int64_t> rows);
-  // The same of another machine, in their place.
+  // Replaces them with logits that a device computed.
   float* set_logits(std::span<const float> logits) { return std::copy(logits.begin(), logits.end(), held_.logits), held_.logits; }
   // Logits [vocab] of a vector [hidden] to which the final norm is applied first.
   const float* logit_lens(const float* hidden);
@@ -61,15 +62,15 @@ class Slots {
   static constexpr std::uint64_t kUsualPrefixBytes = 512ull << 20;
   Prefixes& prefixes() { return prefixes_; }
   const Prefixes& prefixes() const { return prefixes_; }
-  // A number for what slots hold: reserve() and forget_prefixes() change it.
+  // A version number of the slots' contents: reserve() and forget_prefixes() change it.
   std::uint64_t turn() const { return turn_; }
-  // Fills an empty slot with the longest beginning of ids that is kept for the adapter in use. Returns its tokens.
+  // Fills an empty slot with the longest prefix of ids that is kept for the adapter in use. Returns its number of tokens.
   std::int64_t restore(std::int64_t slot, std::span<const std::int32_t> ids) {
     return prefixes_.restore(kind_, ids, held_.cache, slot);
   }
   // Keeps what a slot holds of ids, with the adapter that was in use at reserve().
   void keep(std::int64_t slot, std::span<const std::int32_t> ids) { prefixes_.keep(kind_, ids, held_.cache, slot); }
-  // Holds what is kept of ids, as Prefixes::hold().
+  // Holds the kept prefix of ids, as Prefixes::hold() does.
   std::int64_t hold(int number, std::span<const std::int32_t> ids) { return prefixes_.hold(number, kind_, ids); }
   // The weights changed, or an adapter did. adapter: its number; 0: none; -1: all.
   void forget_prefixes(int adapter = -1);

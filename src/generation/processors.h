@@ -15,7 +15,7 @@ namespace wattn {
 // A ModelFormatError unless a token can be chosen from logits [vocab].
 Result<void> check_numbers(const float* logits, std::int64_t vocab);
 
-// Forbids what a mask (Search::take) does not have. False if nothing is left.
+// Forbids the tokens that a mask (Search::take) lacks. False if none is left.
 bool apply_mask(const std::uint32_t* mask, std::int64_t vocab, float* scores);
 
 class Processors {

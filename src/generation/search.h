@@ -59,7 +59,7 @@ class Search {
   virtual Result<void> start(float* logits) = 0;
   // Applies the logits processors.
   virtual void process(float* logits) = 0;
-  // Forbids what masks do not have, then applies what shapes a distribution before it is drawn from.
+  // Forbids the tokens that masks lack, then applies the processors that shape a distribution before a token is drawn from it.
   virtual Result<void> warp(float* scores, const std::uint32_t* masks) = 0;
   virtual void choose(float* scores) = 0;
   static std::int64_t mask_words(std::int64_t vocab) { return (vocab + 31) / 32; }

@@ -1,4 +1,4 @@
-// Blocks become f32.
+// Dequantises blocks to f32.
 #pragma once
 
 #include "io/gguf_blocks.h"
@@ -8,7 +8,7 @@ namespace wattn {
 // Dequantises count elements (whole blocks).
 void widen_blocks(const BlockType& type, const char* blocks, std::int64_t count, float* out);
 
-// Q4_K, which the small WebAssembly has, and Q5_K, which it has not.
+// Q4_K, which the small WebAssembly has, and Q5_K, which it lacks.
 // Eight groups of 32 with a 6-bit scale and minimum each, packed into 12 bytes. kFifth: Q5_K, which has 32 bytes with a bit of each
 // group more.
 template <bool kFifth>

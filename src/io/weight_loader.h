@@ -15,7 +15,7 @@
 
 namespace wattn {
 
-// How memory has the rows of a matrix in 8 bits.
+// How memory holds the rows of a matrix in 8 bits.
 enum class HeldBlocks : std::uint8_t {
   kNone,     // it does not, or in another order than the file
   kGroups,   // a scale for each group of weights

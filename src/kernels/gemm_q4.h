@@ -1,7 +1,7 @@
-// gemm_q4: gemm_q8 for a single row, from weights in 4 bits (q4.h). Several rows have theirs unpacked for gemm_q8; a decoder's one
-// row would wait five times as long for that as for its product. Here the 16 weights that a lookup in a column's book gives stay
-// side by side, and are multiplied with as many activations. Integer sums are exact in any order, and the f32 sum over groups has
-// gemm_q8's order, so the bits are the same.
+// gemm_q4: gemm_q8 for a single row, from weights in 4 bits (q4.h). For several rows the weights are unpacked for gemm_q8; for a
+// decoder's single row, unpacking would take five times as long as the product. Here the 16 weights that one lookup in a column's
+// book gives stay side by side and are multiplied with 16 activations. Integer sums are exact in any order, and the f32 sum over
+// groups has gemm_q8's order, so the bits are the same.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Kernels of the backward pass. A table of its own, so that a module that does not train has none of them. Every variant gives the
+// Kernels of the backward pass. They have a separate table, so that modules that do not train omit them. Every variant gives the
 // same bits; formulas are derivatives of those in kernels.h.
 #pragma once
 

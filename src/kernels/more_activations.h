@@ -1,4 +1,4 @@
-// Activations that few models have: is_more(). They are a pass of their own, so that each is in a program once.
+// Activations that few models use: is_more(). They run as a separate pass, so that a program contains each of them once.
 #pragma once
 
 #include <span>

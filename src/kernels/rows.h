@@ -43,9 +43,8 @@ void store_step(float* p, typename V::F32 x, int count) {
   }
 }
 
-// Eight floats at p as two vectors, or fewer in a buffer of eight: what a loop that takes eight at a time reads and writes. Two
-// vectors side by side, loaded before and stored after all that is computed of them, are what V8 joins into one of 256 bits
-// (--wasm-revectorize).
+// Eight floats at p as two vectors (or fewer, in a buffer of eight), for loops that process eight at a time. V8 joins two adjacent
+// vectors into one of 256 bits (--wasm-revectorize) if both are loaded before and stored after all computation on them.
 struct Eight {
   // The floats at p, count of them; if fewer than eight, copies of them, and then fill.
   const float* read(const float* p, std::int64_t count, float fill) {

@@ -93,9 +93,9 @@ template <class V, int kRows>
 }
 
 // Calls f<rows>(row) for the tiles of rows begin to end: as few as possible, of equal sizes, because rows of a small tile cost
-// most. 16 rows in tiles of four cost 2 % less than in two of five and two of three. Where the largest has four, only the last two
-// are equal: one of two rows beside full ones is faster than three of three. Where the largest has six, none has five: it would
-// save little, and each size is code.
+// most. 16 rows in tiles of four cost 2 % less than in two of five and two of three. Where the largest tile has four rows, only
+// the last two tiles are equal: one 2-row tile after full tiles is faster than three 3-row tiles. Where the largest has six, none
+// has five: that would save little, and each size adds code.
 template <int kMostRows, class F>
 void for_each_tile_row(std::int64_t begin, std::int64_t end, const F& f) {
   for (std::int64_t row = begin; row < end;) {

@@ -1,6 +1,6 @@
-// Adapter: what an adapter of PEFT changes in a model. These are additions of low rank to its linear layers and tables, factors of
-// what they give, and whole tensors in place of the model's: a classification head, embeddings, biases. web/source/peft.ts reads
-// its files.
+// Adapter: the changes that a PEFT adapter makes to a model: low-rank additions to its linear layers and tables, factors of their
+// outputs, and whole tensors that replace the model's (a classification head, embeddings, biases). web/source/peft.ts reads its
+// files.
 #pragma once
 
 #include <cstdint>
@@ -73,7 +73,7 @@ class Adapter {
   std::uint64_t bytes() const;
   // Exchanges its vectors with the model's: the first call puts them in place, the second one takes them out.
   void exchange_vectors();
-  // Adds its additions to the weights. What remains are layers in place of others, and additions to weights that have another use.
+  // Merges its additions into the weights. Replaced layers, and additions to weights that have another use, remain.
   void merge();
 
   // RareAdapters::add.
@@ -108,7 +108,7 @@ class Adapter {
   std::span<const float> shared_rows_;  // some rows of the shared weights, while it loads; empty: none yet
 };
 
-// Adds what few adapters change (rare_adapters.cpp). Programs without it refuse them.
+// Applies changes that few adapters make (rare_adapters.cpp). Programs without it refuse them.
 struct RareAdapters {
   // Takes memory, and fills it once it is there. Whether the tensor fits.
   Result<bool> (*add)(Adapter& adapter, const WeightTarget& target, const AdapterTensor& tensor, const float* values,

@@ -1,4 +1,4 @@
-// Names that are alike, for messages about one that is not known.
+// Similar names, for errors about unknown ones.
 #pragma once
 
 #include <string_view>
@@ -6,8 +6,8 @@
 
 namespace wattn {
 
-// Up to three of the names that begin as an unknown one does, the one with most letters in common first. If there are none, those
-// that are a slip away.
+// Up to three of the names that begin like an unknown one, the one with most letters in common first. If there are none, the names
+// that are only a typo away.
 std::vector<std::string_view> alike(std::string_view name, std::vector<std::string_view> known);
 
 }  // namespace wattn

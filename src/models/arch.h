@@ -48,7 +48,7 @@ struct GgufLayout {
   std::string (*more)(const GgufKeys& keys) = nullptr;
 };
 
-// A key that no config.json has: only_key of what llama.cpp names apart, and config.json does not.
+// only_key of an architecture that llama.cpp names separately and config.json does not; no config.json has this key.
 inline constexpr const char* kOnlyInGguf = "only in GGUF";
 
 struct Arch {
@@ -63,8 +63,8 @@ struct Arch {
   Heads heads{};
   const char* seq2seq_prefix = "";  // of weight names in an encoder-decoder's checkpoints with a language-model head
   GgufLayout gguf{};
-  // Members of config.json, as JSON without the braces, that transformers' configuration class has where the file has none. The
-  // second text's count before the first's.
+  // Members of config.json, as JSON without the braces: the defaults of transformers' configuration class. The second text takes
+  // precedence over the first.
   const char* defaults[2] = {nullptr, nullptr};
   // Where several share a model_type: selected only when the config has this string under this key; null: anything but null and
   // false.
@@ -75,12 +75,12 @@ struct Arch {
 };
 
 using ArchName = const char* (*)(const Arch&);  // in one kind of file; null: it has none
-// The rarer architectures, and what is said of those that are not read.
+// The rarer architectures, and the advice in errors about unsupported ones.
 struct MoreArchs {
   std::span<const Arch* const> archs;
-  // The end of a message about a name that is not read: names that are alike, and what to take instead (advice.cpp).
+  // The end of an error about an unsupported architecture: similar names, and what to use instead (advice.cpp).
   std::string (*advice_on)(std::string_view name, ArchName name_of, std::span<const Arch* const> common);
-  // A config.json of the text part alone, of a model that also reads other things (text_part.cpp); empty: it is none of those.
+  // The config.json of the text part of a model that also reads other inputs (text_part.cpp); empty for all other models.
   std::string (*text_part)(JsonRef config);
 };
 extern const MoreArchs kMoreArchs;

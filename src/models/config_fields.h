@@ -63,7 +63,7 @@ RopeScaling read_rope_of(Fields& config, JsonRef rope, double theta, const Parti
 
 // Rarer types of rope (rope_types.cpp).
 struct MoreRopeTypes {
-  // False: it is none of them.
+  // False if it is none of them.
   bool (*read)(Fields& config, Fields& rope, RopeScaling& out);
 };
 extern const MoreRopeTypes kMoreRopeTypes;

@@ -12,15 +12,15 @@
 
 namespace wattn {
 
-// Sets a head's weights as transformers begins them: matrices normal with a deviation of 0.02, norms 1, biases 0. The numbers of a
-// seed are the same everywhere. Not those of a tied output, which are the model's.
+// Initialises a head's weights as transformers does: matrices normal with a deviation of 0.02, norms 1, biases 0. A seed gives the
+// same numbers everywhere. A tied output, which belongs to the model, is left alone.
 void init_head(const Head& head, std::uint64_t seed);
 
-// Where a head drops: the rows, and after a dense layer what the output reads.
+// Where a head applies dropout: to the rows and, after a dense layer, to the input of its output layer.
 struct HeadDropout {
   Dropout rows{}, output{};
 };
-// Where transformers does with this rate. Heads over the vocabulary drop nothing.
+// The places where transformers applies it, with this rate. Heads over the vocabulary have none.
 HeadDropout head_dropout(const Head& head, float rate, std::uint64_t seed, std::uint64_t step);
 
 // Head::run() in training, with the same bits if nothing is dropped.

@@ -9,8 +9,8 @@
 
 namespace wattn {
 
-// layers: those with weights of their own. Steps refer to the weights where they are, which have no memory yet: the plan says of
-// which shape they are, and how they are held.
+// layers: the layers with their own weights. Steps refer to weights by address before these have memory: the plan says their
+// shapes and how they are held.
 struct PlanOptions {
   Fusions fusions{};
   bool for_training = false;  // without fusions; cross attention projects an encoder's states itself

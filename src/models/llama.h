@@ -6,7 +6,7 @@
 
 namespace wattn {
 
-// What an architecture reads otherwise than Llama.
+// Where an architecture reads its config differently from Llama.
 struct LlamaReading {
   std::initializer_list<std::string_view> own{};  // keys that reject_foreign() leaves to it
   PartialRotary part{};

@@ -127,7 +127,7 @@ class Transformer {
   const EmbeddingTable& word_embeddings() const { return ends_->words; }  // empty when the lm head holds them
   using Ends = TransformerEnds;
   const Ends& ends() const { return *ends_; }
-  // What the model computes, for pass/run.h; and with what.
+  // The plan that pass/run.h runs, and what it runs with.
   const Plan& plan() const { return plan_; }
   Plan plan_with(const Fusions& fusions) const;  // the same with fewer fusions
   const Plan& training_plan() const;             // for pass/training.h; made when it is first asked for

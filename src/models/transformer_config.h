@@ -131,8 +131,8 @@ struct TransformerConfig {
     std::vector<bool> layers{};  // whether each layer has one; empty: none does
     bool bias = false;           // of its matrices and filter
   } short_convolution;
-  // SqueezeBERT's groups of inputs and outputs of each matrix, which know nothing of the others: its tensors are [out, in / groups,
-  // 1]. 0: matrices are whole.
+  // SqueezeBERT's independent groups of inputs and outputs of each matrix: its tensors are [out, in / groups, 1]. 0: matrices are
+  // whole.
   struct {
     std::int64_t query = 0, key = 0, value = 0, attention_output = 0, up = 0, down = 0;
   } pointwise;

@@ -45,7 +45,7 @@ class Parameter : public std::enable_shared_from_this<Parameter> {
     value_.node = yes ? leaf_ : nullptr;
   }
   bool is_frozen() const { return leaf_ && !requires_grad(); }
-  // Requires a gradient from now on, unless somebody has decided that before. So a module that nobody trains records nothing.
+  // Requires a gradient from now on, unless the caller has set this before. So a module that is not trained records nothing.
   void track() {
     if (!leaf_) set_requires_grad(true);
   }

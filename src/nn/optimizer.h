@@ -1,4 +1,4 @@
-// torch.optim over parameters: groups with options of their own, and what is kept between steps for each parameter.
+// torch.optim over parameters: groups with their own options, and the state kept between steps for each parameter.
 #pragma once
 
 #include <cstdint>

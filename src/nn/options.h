@@ -39,7 +39,7 @@ class Options {
 
   bool has(std::string_view name);
   void fail(const std::string& message);  // "where: message"
-  // The first error; an option that was not asked for is one, whose message lists those that were.
+  // The first error. An option that was never read is an error, and its message lists the options that were.
   Result<void> finish() const;
 
  private:

@@ -16,7 +16,7 @@ Result<Tensor> permute(const Tensor& x, const std::vector<std::int64_t>& order);
 Result<Tensor> expand(const Tensor& x, const Shape& dims);
 // begin[i], begin[i] + step[i], ... below end[i] of each dimension; there is one of each for every dimension, all in range.
 Result<Tensor> slice(const Tensor& x, const Shape& begin, const Shape& end, const Shape& step);
-// One after another along dim; the other dimensions are equal.
+// Concatenated along dim; the other dimensions are equal.
 Result<Tensor> cat(const std::vector<const Tensor*>& parts, std::int64_t dim);
 // out[i] = x[index[i]] along dim, as torch.index_select; index: whole numbers.
 Result<Tensor> index_select(const Tensor& x, std::int64_t dim, const Tensor& index);

@@ -37,7 +37,8 @@ inline void drop(const Compute& compute, const Dropout& dropout, float* x, std::
   });
 }
 
-// Where transformers drops. Each place has numbers of its own, which a saved state goes on with: a new one stands at the end.
+// Where transformers applies dropout. Each place has its own random numbers, which a resumed run continues: append new places at
+// the end.
 enum class DropPlace : std::int8_t {
   kNone = -1,
   kEmbeddings,          // their sum, after its norm
@@ -69,7 +70,7 @@ struct DropoutRates {
 };
 
 // Dropout of attention's probabilities: an element is a query of the batch, a head and a key of the query's sequence. The function
-// is here and not in attention.cpp so that modules which do not train have none of it.
+// is here, not in attention.cpp, so that modules that do not train omit it.
 struct ProbabilityDropout {
   Dropout dropout;
   void (*apply)(const Dropout& dropout, std::uint64_t query_and_head, std::int64_t first_key, std::int64_t keys, float* row);

@@ -1,5 +1,5 @@
-// A feed-forward by experts (arXiv 2502.07972): each token by the top_k that its router finds best; their outputs are summed, times
-// the router's softmax over all.
+// A mixture-of-experts feed-forward (arXiv 2502.07972): the router sends each token to its top_k experts, whose outputs are
+// summed, weighted by the router's softmax over all experts.
 #pragma once
 
 #include <cstdint>

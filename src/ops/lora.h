@@ -1,6 +1,6 @@
-// Changes of linear layers, which stay as they are. LoRA (arXiv 2106.09685): y = activation(x W^T + bias + (x A^T) B^T), with W in
-// any number format, A and B in f32, and the factor alpha / r in B. DoRA (arXiv 2402.09353): y_j = factor_j (x W^T + (x A^T) B^T)_j
-// + bias_j, with factor_j = magnitude_j / |W_j + (B A)_j|.
+// Changes to linear layers whose own weights stay as they are. LoRA (arXiv 2106.09685): y = activation(x W^T + bias + (x A^T)
+// B^T), with W in any number format, A and B in f32, and the factor alpha / r in B. DoRA (arXiv 2402.09353): y_j = factor_j (x W^T
+// + (x A^T) B^T)_j + bias_j, with factor_j = magnitude_j / |W_j + (B A)_j|.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace wattn {
 
-// A layer in the place of another, an addition to some of its outputs, or a vector.
+// A layer that replaces another, an addition to some of its outputs, or a vector.
 struct LoraChange {
   LinearWeights layer;      // known by its weights
   LinearWeights instead;    // in is 0: none
@@ -42,13 +42,13 @@ struct LoraTables {
     std::uint64_t bytes() const { return (a.size() + b.size() + factor.size() + rows.size() + ids.size()) * sizeof(float); }
   };
   std::vector<Rows> rows{};
-  // add_table_rows: a program that makes no tables does not have its code.
+  // add_table_rows: a pointer, so that programs that never set it do not contain its code.
   void (*add)(const LoraTables& tables, const void* table, std::span<const std::int32_t> ids, float* out) = nullptr;
 };
 // out[i, :] becomes what the additions make of it, as row ids[i] of the table.
 void add_table_rows(const LoraTables& tables, const void* table, std::span<const std::int32_t> ids, float* out);
 
-// Is shown what linear layers read.
+// Receives the inputs of linear layers.
 class InputWatch {
  public:
   virtual ~InputWatch() = default;
@@ -71,8 +71,8 @@ struct Lora {
 // add_table_rows() of all adapters, of an earlier one first. lora: or null.
 void add_lora_rows(const Lora* lora, const void* table, std::span<const std::int32_t> ids, float* out);
 
-// Additions to a layer that are learned, and are in its weights already: W' = W + B A. With DoRA, W'_j = factor_j (W + B A)_j. B
-// has the factors, which are constants of the derivative (arXiv 2402.09353, section 4.3).
+// Trainable additions to a layer, already merged into its weights: W' = W + B A. With DoRA, W'_j = factor_j (W + B A)_j. B has the
+// factors, which are constants of the derivative (arXiv 2402.09353, section 4.3).
 struct LoraFactors {
   const void* weight = nullptr;  // the layer's
   LinearWeights a;               // [rank, in] of all additions, one after the other
@@ -91,7 +91,7 @@ void changed_linear(const Compute& compute, const LinearWeights& layer, const fl
 // The norms of rows: [b.out] of W_j + (B A)_j, with the rows of layer from change.first on.
 std::vector<float> lora_row_norms(const LoraChange& change, const LinearWeights& layer);
 
-// Makes what the change does to outputs a part of the layer's weights, which are rounded to their number format again.
+// Merges the change into the layer's weights, which are rounded to their number format again.
 void merge_lora(const LoraChange& change, const LinearWeights& layer);
 
 }  // namespace wattn

@@ -1,4 +1,4 @@
-// Ops backwards: for each op a second row, of its derivative. Linked only where models learn.
+// The derivatives of ops: a second row for each op. Linked only into programs that train.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ struct Training {
 const OpRow& training_row(Op op);
 void drop_in_training(const OpCall& call, DropPlace place);
 
-// A step backwards. The forward call has the data that the row reads, and no others.
+// The derivative of a step. The forward call has the data that the row reads, and no other.
 struct GradientCall {
   const OpCall& forward;
   const void* gradient = nullptr;  // of the weight: a weight in f32, which is added to; null: not wanted
@@ -66,7 +66,7 @@ struct GradientCall {
 // Whether a derivative reads a value of the forward pass.
 enum class Reads : std::uint8_t { kNo, kYes, kToLearn };  // the last: for the gradient of the weight alone
 
-// What learns of a weight that has no gradient of its own.
+// Which part of a weight without a separate gradient is trained.
 enum class Learns : std::uint8_t { kNothing, kBias, kWhole };
 
 struct GradientRow {

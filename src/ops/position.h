@@ -89,7 +89,7 @@ std::int64_t t5_bucket(std::int64_t distance, std::int64_t num_buckets, std::int
 void set_t5_bucket(DistanceBias& bias, std::int64_t heads, std::int64_t bucket, std::int64_t num_buckets, std::int64_t max_distance,
                    const float* of_heads);
 
-// Sets every distance to the sum of its bucket's: the gradient of a weight that is there for each distance.
+// Sets every distance to the sum of its bucket: the gradient of a weight that is repeated for each distance.
 void sum_t5_buckets(DistanceBias& bias, std::int64_t heads, std::int64_t num_buckets, std::int64_t max_distance);
 
 // DeBERTa's buckets (arXiv 2006.03654), signed: distances up to num_buckets / 2 have one each, longer ones share by the logarithm.

@@ -1,5 +1,5 @@
-// The steps of a section backwards, as instructions: some run a step again, whose result the derivative of another reads; the
-// others are derivatives.
+// The derivative of a section, as instructions. Some run a step again because a derivative reads its result; the others are
+// derivatives of steps.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ constexpr PlanId kGradients = kMostValues / 2;
 struct Instruction {
   std::int8_t step = 0;
   bool backward = false;
-  // The gradients that a derivative gives, and whether each has something to which it is added.
+  // The gradients that a derivative writes, and whether each is added to an existing one.
   PlanId d_x = -1, d_other = -1;
   bool more_x = false, more_other = false;
   bool learns = false;  // the whole weight
@@ -48,7 +48,7 @@ Derivative differentiate(const Plan& plan, const PassInput& pass, const Wanted& 
 
 // The values that a layer's derivative reads and does not compute again from the others, in order.
 std::vector<PlanId> values_to_keep(const Plan& plan, const SectionUse& use, PlanId result);
-// Those of them that are enough to compute the section's result again.
+// The subset of them from which the section's result can be computed again.
 std::vector<PlanId> values_of_result(const Plan& plan, const SectionUse& use, PlanId result, std::span<const PlanId> kept);
 
 // The value that a section leaves in the stream.

@@ -1,4 +1,5 @@
-// Where the values of a section lie while it runs: each from the instruction that writes it to the last one that reads it.
+// The memory of a section's values while it runs: a value has memory from the instruction that writes it to the last that reads
+// it.
 #pragma once
 
 #include <array>
@@ -16,9 +17,9 @@ constexpr std::size_t kMostValues = 80, kMostSteps = 64;
 struct Access {
   std::array<PlanId, 4> reads{-1, -1, -1, -1};
   std::array<PlanId, 2> writes{-1, -1};
-  // What the first result may take the place of, if nothing reads that later, in this order; -1: nothing.
+  // Values whose memory the first result may take over if nothing reads them later, in this order; -1: none.
   std::array<PlanId, 2> over{-1, -1};
-  // A result that is another name of the first thing read, and goes on with what it has; -1: none.
+  // A result that is another name for the first value read and shares its memory; -1: none.
   std::array<PlanId, 2> renames{-1, -1};
   std::uint64_t scratch = 0;
 };
@@ -31,7 +32,7 @@ struct Extent {
 };
 
 struct Layout {
-  // What belongs to a value that others may follow in the same memory, at the number of its home: the first of them.
+  // Memory that several values may use in turn, at the index of its home: the first of them.
   struct Home {
     Place place = Place::kArena;
     std::int8_t first = -1, last = -1;  // instructions; -1: before the first one
@@ -56,8 +57,8 @@ Layout lay_out(std::span<const Access> accesses, std::span<const Extent> extents
 // kept: the values that lie on a tape, and stay; or none.
 Layout lay_out(const Plan& plan, const SectionUse& use, const PassInput& pass, std::span<const PlanId> kept = {});
 
-// Fills what an instruction is about to write, or after it what nothing reads any more, so that a layout whose values overlap gives
-// NaN.
+// Fills memory that an instruction is about to write, or that nothing reads after it, so that a layout with overlapping values
+// gives NaN.
 void poison_free(const Layout& layout, std::byte* arena, int instruction, bool before);
 
 // The call of a step, without data.

@@ -46,15 +46,15 @@ struct TrainingLimits {
 };
 
 struct TapeOptions {
-  // The values of so many of the last layers are kept. The others need two thirds of a forward pass more.
+  // How many of the last layers keep their values. Computing the others again costs two thirds of a forward pass.
   std::int64_t kept_layers = 0;
   // What is dropped follows from the seed and the step (ops/dropout.h). The bits are those of forward() when all rates are 0.
   DropoutRates dropout{};
   std::uint64_t seed = 0, step = 0;
   std::span<const LoraFactors> lora{};
-  // The gradients that backward() will add to, whose memory a part of the tape may take. What belongs to a layer lies where the
-  // gradients of layers before it are, which come later. backward() then sets the gradients of layers to zero first. null: no
-  // gradients may be used so, for instance because they have something.
+  // The gradients that backward() will add to; a part of the tape may use their memory. A layer's values are kept in the memory of
+  // the gradients of earlier layers, which are written later. backward() then sets the gradients of layers to zero first. null:
+  // gradients may not be used in this way, for instance because they already hold something.
   const Plan* spare = nullptr;
   const float* input = nullptr;  // [tokens, hidden] that the first layer reads in place of the embeddings; null: the embeddings
 };

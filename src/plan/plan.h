@@ -19,7 +19,7 @@ enum class Rows : std::uint8_t {
   kSources,  // of an encoder's states, that cross attention reads
 };
 
-// Where a value lies. All but the first outlast their section; a plan names none on the tape.
+// Where a value is stored. All but the first outlast their section; a plan names none on the tape.
 enum class Place : std::uint8_t {
   kArena,
   kStream,    // what a layer reads, and its result: one memory from layer to layer

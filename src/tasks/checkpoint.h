@@ -19,8 +19,8 @@ struct NamedTensor {
 // Tensors of model.head(), without a prefix.
 std::vector<NamedTensor> head_tensors(const Model& model);
 
-// The weights are in f32. With a head, the names below it have the prefix that checkpoints with heads use ("bert."). Takes as much
-// memory again as the weights twice.
+// The weights are in f32. With a head, the names below it have the prefix that checkpoints with heads use ("bert."). Takes
+// additional memory of twice the size of the weights.
 Result<std::vector<NamedTensor>> checkpoint(const Model& model);
 
 }  // namespace wattn

@@ -1,4 +1,4 @@
-// What a device such as a GPU needs to run a model in the processor's place: the plan as numbers, and what its weights hold.
+// What a device such as a GPU needs to run a model instead of the processor: the plan as numbers, and the contents of its weights.
 #pragma once
 
 #include <cstdint>
@@ -42,12 +42,12 @@ struct DeviceWeight {
                                     // interleaved; of distances: span
   float epsilon = 0;
   std::vector<Part> parts;
-  // What memory has in another form.
+  // Values that memory holds in another form, converted.
   std::vector<float> widened;
   std::vector<std::int8_t> placed;
   std::vector<std::int32_t> sums;
 };
-// weight: a number in the plan, which this step reads. An UnsupportedError for a form that no device has.
+// weight: a number in the plan, which this step reads. An UnsupportedError for a form that no device supports.
 Result<DeviceWeight> device_weight(const Model& model, std::int64_t step, std::int64_t weight);
 
 }  // namespace wattn

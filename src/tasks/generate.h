@@ -56,29 +56,30 @@ class Generation final : public Job {
   // token for every unfinished sequence, and those of propose() that it would have generated next. False when all are finished.
   Result<bool> step() override;
   // A step in which a device such as a GPU runs the model: gather() says whether there is something to read, finish() takes the
-  // logits of wanted(). The device has slots of its own, so all that a prompt has is read. A step() after gather() reads the same
-  // here, once read_here() has read what the device had read before.
+  // logits of wanted(). The device has its own slots, so it reads whole prompts. A step() after gather() reads the same here, once
+  // read_here() has read what the device had read before.
   bool gather();
   const Batch& batch() const { return batch_; }
   std::span<const std::int64_t> wanted() const { return rows_; }  // tokens of the batch
-  // Slots that go on in others, which is to be done first: from, to, and how many tokens of each.
+  // Slots to copy to others before the step: from, to, and the number of tokens of each.
   std::vector<std::int32_t> take_copies() { return std::exchange(copies_, {}); }
   Result<bool> finish(std::span<const float> logits);
   Result<void> read_here(std::int32_t slot, std::int32_t position, std::span<const std::int32_t> ids);
   // Ends all sequences before the next step.
   void end() { is_ended_ = true; }
 
-  // Between the phases of a paused step: a row [vocab] for each running sequence of the prompts that it is of, in turn; of
-  // rows_from, for each token.
+  // Between the phases of a paused step: a row [vocab] for each running sequence, prompt by prompt; with rows_from, for each
+  // token.
   GenerationPhase phase() const { return phase_; }
   std::span<float> rows();
   std::vector<std::int32_t> prompts_of_rows() const;  // [rows]
 
   // [prompts], each as Search::results().
   std::vector<std::vector<Generated>> results() const;
-  // [prompts] The tokens generated since the last call; for several sequences per prompt, the row and token of each that goes on.
+  // [prompts] The tokens generated since the last call; for several sequences per prompt, the row and token of each that
+  // continues.
   std::vector<std::vector<std::int32_t>> take_new();
-  // [prompts] Tokens of each prompt that were not read, as they were kept.
+  // [prompts] How many tokens of each prompt were kept from before, so that they were not read again.
   std::vector<std::int32_t> restored() const;
   const Prefixes& prefixes() const { return model_.slots().prefixes(); }
   // What a constraint says of the next step for slot = prompt * width + row (of take_new; before the first step, row 0). The mask,

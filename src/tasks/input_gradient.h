@@ -18,7 +18,7 @@ struct OutputGradient {
 };
 
 // Gives [tokens, hidden]. batch: one text. embeddings: [tokens, hidden] in place of those of the batch; empty: its own. An
-// UnsupportedError for models that cannot learn; weights are in f32.
+// UnsupportedError for models that cannot be trained; weights are in f32.
 Result<std::vector<float>> input_gradient(Model& model, const Batch& batch, std::span<const float> embeddings,
                                           const OutputGradient& given);
 

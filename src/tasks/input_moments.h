@@ -27,7 +27,7 @@ class InputMoments final : public InputWatch {
     std::vector<float> sums;  // [in, in] of x x^T over the tokens; empty before the first one
     std::int64_t tokens = 0;
   };
-  // Gives those of a layer by its number, which begin anew.
+  // Returns the moments of a layer by its number, and resets them.
   Moments take(int layer);
 
   void on_inputs(const Compute& compute, const LinearWeights& layer, const float* x, std::int64_t tokens) override;

@@ -89,10 +89,10 @@ struct TrainOptions {
 // The texts of some rows, column by column: all anchors, then all positives, and so on.
 struct TrainRows {
   std::span<const std::u16string_view> texts;
-  // Second texts, of losses over logits; as many as texts, or none. Of an encoder-decoder: what it learns to make of texts.
+  // Second texts, for losses over logits; as many as texts, or none. For an encoder-decoder: the targets of the texts.
   std::span<const std::u16string_view> pairs{};
-  // [rows] of losses that compare labels. Of a token head: for each text the number of its words, then begin, end (UTF-16 units)
-  // and label of each. A word's first token has its label; the other tokens are not learned.
+  // [rows] For losses that compare labels. For a token head: for each text the number of its words, then begin, end (UTF-16 units)
+  // and label of each. A word's first token has its label; the other tokens are ignored.
   std::vector<std::int32_t> labels{};
   std::vector<float> scores{};  // [rows] of losses over pairs; [rows, labels] of the last two losses
   // For a language model, texts have all their special tokens. labels has the parts to learn, each as a word of a token head.
@@ -115,7 +115,7 @@ struct TrainOutputs {
   std::span<const std::int32_t> labels{};  // [rows] of heads over tokens: the label of each, -100 of those that are not learned
 };
 
-// What a Trainer takes, in bytes; known before any step.
+// The memory of a Trainer in bytes, known before any step.
 struct TrainPlan {
   std::int64_t trainable = 0, all = 0;  // weights
   std::uint64_t weights = 0, gradients = 0, optimizer = 0, activations = 0;
@@ -128,8 +128,8 @@ class Trainer {
   // model must outlive it, and has weights in f32. An UnsupportedError for what has no backward pass.
   static Result<std::unique_ptr<Trainer>> begin(Model& model, const TrainOptions& options);
 
-  // For updates from so many parts of at most so many tokens, and texts of at most max_seq tokens. words: how many words of the
-  // vocabulary occur in all updates; 0: as many as in one update.
+  // For updates of this many parts with at most this many tokens each, and texts of at most max_seq tokens. words: how many words
+  // of the vocabulary occur in all updates; 0: as many as in one update.
   TrainPlan plan(std::int64_t tokens, std::int64_t max_seq, std::int64_t parts = 1, std::int64_t words = 0) const;
   // How many words of the vocabulary occur in texts and pairs.
   Result<std::int64_t> count_words(const TrainRows& rows) const;
@@ -137,13 +137,13 @@ class Trainer {
   // What the loss of these rows is a mean over: tokens of language models and token heads, texts otherwise.
   Result<std::int64_t> count_learned(const TrainRows& rows) const;
 
-  // Adds the gradients of these rows to those of the next update(). share: of the update, from 0 to 1; the shares of all its parts,
-  // which are those of count_learned(), add up to 1. Gives the loss. An error leaves all gradients accumulated so far dropped and
-  // the weights as they were.
+  // Adds the gradients of these rows to those of the next update(). share: of the update, from 0 to 1; the shares of all its
+  // parts, which are those of count_learned(), add up to 1. Returns the loss. An error drops all gradients accumulated so far and
+  // leaves the weights as they were.
   Result<double> accumulate(const TrainRows& rows, double share);
-  // The same in two steps, for a loss that the caller computes. The first gives what the model gives, valid until the next call;
-  // the second takes the gradient of the loss with respect to it. Both the loss and its gradient are times the share. learns:
-  // false: without dropout, for a judgement; no accumulate_gradient() follows. is_whole: whether the update has no other part.
+  // The same in two steps, for a loss that the caller computes. The first returns the model's outputs, valid until the next call;
+  // the second takes the gradient of the loss with respect to them. Both the loss and its gradient are times the share. learns:
+  // false: without dropout, for evaluation; no accumulate_gradient() follows. is_whole: whether the update has no other part.
   Result<TrainOutputs> outputs(const TrainRows& rows, bool is_whole, bool learns);
   Result<void> accumulate_gradient(std::span<const float> d_values, double loss);
   // Drops what was accumulated, where the caller's loss has failed.
@@ -169,7 +169,7 @@ class Trainer {
   const std::string& fingerprint() const { return fingerprint_; }
 
   const std::vector<std::string>& target_modules() const { return options_.target_modules; }
-  // What PEFT would also find under those names, and is no part of the adapter: a pooler.
+  // Modules that PEFT would also find under those names but that are not part of the adapter: a pooler.
   std::vector<std::string> excluded_modules() const;
   // The modules of a head, which the adapter has whole: without its pooler.
   std::vector<std::string> head_modules() const;
@@ -192,7 +192,7 @@ class Trainer {
     bool transposed;                                      // in the checkpoint, as GPT-2's Conv1D
     std::function<std::int64_t(std::int64_t row)> place;  // among rows, of the checkpoint's row
   };
-  // A weight of a plan that learns beside LoRA: of its kind, the gradient.
+  // The gradient of a weight of a plan that is trained beside LoRA, in the member of its kind.
   struct WholeGradient {
     Arena memory{};
     LinearWeights linear{};
@@ -273,7 +273,7 @@ class Trainer {
   bool trains_embeddings() const { return options_.method == TrainMethod::kFull && !options_.freeze_embeddings; }
   // Whether both stacks of an encoder-decoder learn the words, which they share.
   bool shares_words() const { return stacks_.size() > 1 && trains_embeddings(); }
-  // Whether words are a table of their own, not the head over the vocabulary.
+  // Whether the words are a separate table, not the head over the vocabulary.
   bool trains_word_table() const {
     return saves_words_ || (trains_embeddings() && stacks_.back().model->shared_weights().out == 0);
   }

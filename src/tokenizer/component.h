@@ -1,4 +1,4 @@
-// Reading the components of a tokenizer.json: each is an object with a "type" and fields of its own.
+// Reading the components of a tokenizer.json: each is an object with a "type" and its own fields.
 #pragma once
 
 #include <memory>

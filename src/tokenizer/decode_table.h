@@ -1,6 +1,6 @@
-// The fast path of decoding: the text of each token by its id, made when the id is first seen, so that a text is copied together
-// from a table. It has no rules of its own: decoders say what a token's text depends on (Decoder::sees), and those that are asked
-// for one token at a time make the table. It is a part (core/part.h): without it the decoders give the same texts.
+// The fast path of decoding: a table of each token's text by its id, filled when the id is first seen, so that decoding copies
+// from the table. It has no rules of its own: decoders say what a token's text depends on (Decoder::sees), and those that decode
+// one token at a time fill the table. It is a part (core/part.h): without it the decoders give the same texts.
 #pragma once
 
 #include <cstdint>

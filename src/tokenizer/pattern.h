@@ -21,8 +21,8 @@ class Pattern {
   // Appends all matches from left to right, none overlapping.
   void find_all(std::u32string_view text, std::vector<TextMatch>& out) const;
 
-  // Whether no match goes on with whitespace after another character; false may be wrong. tied: receives the ASCII characters that
-  // match only with others.
+  // Whether no match continues with whitespace after another character; false may be wrong. tied: receives the ASCII characters
+  // that match only with others.
   bool is_local(std::bitset<128>& tied) const;
 
  private:

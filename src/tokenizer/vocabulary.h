@@ -25,7 +25,7 @@ class Vocabulary {
     return from;
   }
 
-  // json: an object of token to id. Negative, repeated or sparse ids, or anything else than ids, are a ModelFormatError.
+  // json: an object of token to id. Negative, repeated or sparse ids, or anything other than ids, are a ModelFormatError.
   static Result<Vocabulary> from_json(JsonRef json);
   // Tokens in the order of their ids; find() returns the last of equal ones.
   static Result<Vocabulary> from_list(const std::vector<std::string_view>& tokens);

@@ -21,7 +21,7 @@ class Decoder {
   // Changes the tokens so that the text is their concatenation; may merge tokens. Returns false if that would have more than
   // kMostDecodedBytes: the Replace of a file can let a text grow without end.
   virtual bool decode(std::vector<std::string>& tokens) const = 0;
-  // The same by another way, which a decoder may have; else null.
+  // The same one token at a time, if the decoder can do that; otherwise null.
   virtual const class TokenDecoder* by_token() const { return nullptr; }
 
   // What the text of a token depends on, for decode_table.h.

@@ -1,4 +1,4 @@
-// What names the classes that most repositories use, and the tokens that they have. From transformers 5.24.0:
+// The names of the tokenizer classes that most repositories use, and their tokens. From transformers 5.24.0:
 // models/*/tokenization_*.py, and models/auto/tokenization_auto.py for the model types.
 #pragma once
 

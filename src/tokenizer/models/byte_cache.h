@@ -1,5 +1,5 @@
-// A cache of tokens: those of words with a few bytes. Each set has two places, and a new word takes the first: bounded memory,
-// nothing to evict, and no text that makes it slower than no cache at all.
+// A cache of the tokens of short words. Each set has two places, and a new word takes the first: bounded memory, nothing to evict,
+// and no text that makes it slower than no cache at all.
 #pragma once
 
 #include <algorithm>

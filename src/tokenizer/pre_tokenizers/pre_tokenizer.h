@@ -33,7 +33,7 @@ class PreTokenizer {
   // The class of each ASCII character, if words are what lies between spaces and punctuation and nothing else matters; otherwise
   // nullptr.
   virtual const AsciiClasses* ascii_classes() const { return nullptr; }
-  // Adds what it does after what is there; false if that cannot be told so.
+  // Appends a description of what it does; false if there is no such description.
   virtual bool describe(ByteSplit&) const { return false; }
   virtual SpaceCuts space_cuts() const { return SpaceCuts::kNone; }
 };
