@@ -1,4 +1,4 @@
-// An adapter may have more words than its base model, whose embeddings it then has whole.
+// An adapter may have a larger vocabulary than its base model; it then contains all embeddings.
 #include "engine/model.h"
 
 namespace wattn {

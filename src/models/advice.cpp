@@ -1,5 +1,4 @@
-// What a message about an architecture that is not read says besides: names that are alike, and what to take instead. Only the full
-// WebAssembly has it.
+// Advice in errors about unsupported architectures: similar names, and what to use instead. Only the full WebAssembly has it.
 #include "models/advice.h"
 
 #include <algorithm>

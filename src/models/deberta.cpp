@@ -1,5 +1,5 @@
 // DeBERTa, arXiv 2006.03654; transformers/models/deberta/modeling_deberta.py (v5.23.0). Differences from DeBERTa-v2:
-// - a row of relative embeddings for each distance, and matrices of their own for these in each layer;
+// - a row of relative embeddings for each distance, and separate matrices for these in each layer;
 // - one matrix with the query, key and value of each head in turn; biases of queries and values only.
 #include "models/deberta.h"
 

@@ -1,5 +1,5 @@
-// DPR, arXiv 2004.04906; transformers/models/dpr/modeling_dpr.py (v5.24.0). Differences from BERT: checkpoints name the part that
-// they are of (a question, a passage, a reader) before the encoder; a text's vector is its first token's state.
+// DPR, arXiv 2004.04906; transformers/models/dpr/modeling_dpr.py (v5.24.0). Differences from BERT: checkpoints prefix the
+// encoder's names with their part (question, passage or reader); a text's vector is its first token's state.
 #include "models/bert.h"
 #include "models/config_fields.h"
 

@@ -1,6 +1,6 @@
 // ESM-2 and ESM-1b, models of proteins, bioRxiv 2022.07.20.500902; transformers/models/esm/modeling_esm.py (v5.24.0). Differences
-// from BERT: norms before attention and feed-forward and after the last layer; rotary positions, or RoBERTa's; what is read is
-// scaled by the share of masks. The head that predicts contacts is not read.
+// from BERT: norms before attention and feed-forward and after the last layer; rotary positions, or RoBERTa's; the word embeddings
+// are scaled by the share of masks. The head that predicts contacts is ignored.
 #include "models/bert.h"
 #include "models/config_fields.h"
 #include "models/roberta.h"

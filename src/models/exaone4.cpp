@@ -1,7 +1,7 @@
-// EXAONE 3, arXiv 2408.03541: Llama with names of its own.
-// EXAONE 4, arXiv 2507.11407; transformers/models/exaone4/modeling_exaone4.py (v5.24.0). Differences from Llama: norms of what
-// attention and feed-forward add, none of what they read. RMSNorm of each head of queries and keys. Where some layers are limited
-// to a window, the others have no positions.
+// EXAONE 3, arXiv 2408.03541: Llama with different names.
+// EXAONE 4, arXiv 2507.11407; transformers/models/exaone4/modeling_exaone4.py (v5.24.0). Differences from Llama: norms of the
+// outputs of attention and feed-forward, none of their inputs. RMSNorm of each head of queries and keys. Where some layers are
+// limited to a window, the others have no positions.
 #include "models/llama.h"
 
 namespace wattn {

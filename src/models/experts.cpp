@@ -1,4 +1,4 @@
-// The weights of a feed-forward by experts (ops/experts.h).
+// The weights of a mixture-of-experts feed-forward (ops/experts.h).
 #include "ops/experts.h"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 // Gemma, arXiv 2403.08295, Gemma 2, arXiv 2408.00118, and Gemma 3, arXiv 2503.19786, whose bidirectional form is EmbeddingGemma,
 // arXiv 2509.20354; transformers/models/gemma*/modeling_gemma*.py (v5.23.0). Differences from Llama:
 // - embeddings times sqrt(hidden_size); norms multiply by 1 + weight; head_dim is independent of hidden_size; the head is tied;
-// - from 2 on: norms of what attention and feed-forward add; scores divided by sqrt(query_pre_attn_scalar); soft caps; some layers
-//   attend to a window only;
-// - 3: RMSNorm of each head of queries and keys; layers with a window have a rotary base of their own.
-// VaultGemma, arXiv 2510.15001, is Gemma 2 without norms of what attention and feed-forward add.
+// - from 2 on: norms of the outputs of attention and feed-forward; scores divided by sqrt(query_pre_attn_scalar); soft caps; some
+//   layers attend to a window only;
+// - 3: RMSNorm of each head of queries and keys; layers with a window have their own rotary base.
+// VaultGemma, arXiv 2510.15001, is Gemma 2 without norms of the outputs of attention and feed-forward.
 #include <cmath>
 
 #include "models/llama.h"

@@ -1,6 +1,6 @@
 // GLM-4 and GLM-Edge; transformers/models/glm/modeling_glm.py and glm4/modeling_glm4.py (v5.24.0). Differences from Llama: half of
-// each head rotates, in pairs of neighbours; biases of query, key and value; gate and up in one matrix. GLM-4-0414 ("glm4") has
-// norms of what attention and feed-forward add, too.
+// each head rotates, in pairs of neighbours; biases of query, key and value; gate and up in one matrix. GLM-4-0414 ("glm4") also
+// has norms of the outputs of attention and feed-forward.
 #include "models/llama.h"
 
 namespace wattn {

@@ -1,5 +1,5 @@
 // GPT-J; transformers/models/gptj/modeling_gptj.py (v5.24.0). Differences from GPT-2: the first rotary_dim dimensions of a head
-// rotate, in pairs of neighbours. Attention and feed-forward read the same norm. Query, key and value have matrices of their own,
+// rotate, in pairs of neighbours. Attention and feed-forward read the same norm. Query, key and value have separate matrices,
 // without biases, stored as [out, in]. The head has a bias. CodeGen, arXiv 2203.13474 (codegen/modeling_codegen.py), is GPT-J with
 // one matrix for query, value and key, in four parts.
 #include "models/arch.h"

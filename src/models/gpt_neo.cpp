@@ -1,5 +1,5 @@
-// GPT-Neo; transformers/models/gpt_neo/modeling_gpt_neo.py (v5.24.0). Differences from GPT-2: matrices of their own for query, key
-// and value, without biases, stored as [out, in]; scores are not divided; some layers attend to a window only.
+// GPT-Neo; transformers/models/gpt_neo/modeling_gpt_neo.py (v5.24.0). Differences from GPT-2: separate matrices for query, key and
+// value, without biases, stored as [out, in]; scores are not divided; some layers attend to a window only.
 #include "models/arch.h"
 #include "models/config_fields.h"
 

@@ -1,6 +1,6 @@
 // Granite, arXiv 2408.13359, and Granite 4 without Mamba; transformers/models/granite/modeling_granite.py (v5.23.0) and
 // granitemoehybrid/modeling_granitemoehybrid.py (v5.24.0). Differences from Llama: factors of the embeddings, of the scores, of
-// what attention and feed-forward add, and of the logits.
+// the outputs of attention and feed-forward, and of the logits.
 #include "models/llama.h"
 
 namespace wattn {

@@ -1,6 +1,6 @@
 // MiniCPM, arXiv 2404.06395, by the modeling_minicpm.py of openbmb/MiniCPM-2B-sft-bf16, and MobileLLM, arXiv 2402.14905, by that of
 // facebook/MobileLLM-125M.
-// - MiniCPM: Llama with factors of the embeddings, of what attention and feed-forward add, and of the head's input;
+// - MiniCPM: Llama with factors of the embeddings, of the outputs of attention and feed-forward, and of the head's input;
 // - MobileLLM: Llama whose head is the word embeddings where share_embedding says so.
 #include <cmath>
 

@@ -1,7 +1,7 @@
-// Mistral, arXiv 2310.06825; transformers/models/mistral/modeling_mistral.py (v5.23.0). Differences from Llama: every layer attends
-// to only the last sliding_window tokens; no biases. Its GGUF architecture is llama. Ministral (ministral/modeling_ministral.py,
-// v5.24.0): some layers do. Ministral 3 (ministral3/modeling_ministral3.py, v5.24.0): YaRN, and queries that are scaled from
-// original_max_position_embeddings on, which is where texts end here.
+// Mistral, arXiv 2310.06825; transformers/models/mistral/modeling_mistral.py (v5.23.0). Differences from Llama: every layer
+// attends to only the last sliding_window tokens; no biases. Its GGUF architecture is llama. Ministral
+// (ministral/modeling_ministral.py, v5.24.0): only some layers have a window. Ministral 3 (ministral3/modeling_ministral3.py,
+// v5.24.0): YaRN. It scales queries from original_max_position_embeddings on, which is the limit of a text's length here.
 #include <algorithm>
 
 #include "models/llama.h"

@@ -1,6 +1,6 @@
 // ModernBERT as a decoder (Ettin, arXiv 2507.11412); transformers/models/modernbert_decoder/modeling_modernbert_decoder.py
-// (v5.24.0). Differences from ModernBERT: tokens see those before them; matrices of their own for query, key and value; a dense
-// layer and a norm before the head over the vocabulary.
+// (v5.24.0). Differences from ModernBERT: causal attention; separate matrices for query, key and value; a dense layer and a norm
+// before the head over the vocabulary.
 #include "models/modernbert.h"
 
 namespace wattn {

@@ -1,5 +1,5 @@
-// MPT (MosaicML); transformers/models/mpt/modeling_mpt.py (v5.24.0). Differences from BLOOM: no biases at all, none of the norms
-// either; query, key and value stand one after the other; no norm of the embeddings.
+// MPT (MosaicML); transformers/models/mpt/modeling_mpt.py (v5.24.0). Differences from BLOOM: no biases, not even in norms; query,
+// key and value are stored one after the other; no norm of the embeddings.
 #include "models/arch.h"
 #include "models/config_fields.h"
 

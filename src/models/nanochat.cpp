@@ -1,6 +1,6 @@
 // nanochat (Karpathy); transformers/models/nanochat/modeling_nanochat.py (v5.24.0). Differences from Llama: norms have no weights,
-// and one follows the embeddings. RMSNorm of each head of queries and keys after a rotation the other way round. The feed-forward
-// is ungated. A soft cap of the logits.
+// and one follows the embeddings. RMSNorm of each head of queries and keys, after a rotation in the opposite direction. The
+// feed-forward is ungated. The logits have a soft cap.
 #include "core/real_math.h"
 #include "models/llama.h"
 

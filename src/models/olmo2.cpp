@@ -1,8 +1,8 @@
 // OLMo, arXiv 2402.00838; transformers/models/olmo/modeling_olmo.py (v5.24.0). Difference from Llama: LayerNorm without weights.
 // OLMo 2, arXiv 2501.00656, and OLMo 3, arXiv 2512.13961; transformers/models/olmo2/modeling_olmo2.py (v5.23.0) and
-// olmo3/modeling_olmo3.py (v5.24.0). Differences from Llama: norms of what attention and feed-forward add, none of what they read.
-// RMSNorm over a token's queries, and over its keys, before the rotation. OLMo 3: three of four layers are limited to a window, and
-// what scales positions is not theirs.
+// olmo3/modeling_olmo3.py (v5.24.0). Differences from Llama: norms of the outputs of attention and feed-forward, none of their
+// inputs. RMSNorm over a token's queries, and over its keys, before the rotation. OLMo 3: three of four layers are limited to a
+// window, and their positions are not scaled.
 #include "models/llama.h"
 
 namespace wattn {

@@ -1,5 +1,5 @@
 // OPT, arXiv 2205.01068; transformers/models/opt/modeling_opt.py (v5.23.0). Differences from GPT-2:
-// - matrices of their own for query, key and value, stored as [out, in]; positions begin at row 2; ReLU.
+// - separate matrices for query, key and value, stored as [out, in]; positions begin at row 2; ReLU.
 #include "models/arch.h"
 #include "models/config_fields.h"
 

@@ -1,5 +1,5 @@
-// A head over the vocabulary whose output is not tied to the word embeddings, as transformers' tie_weights (v5.23.0) has it. That
-// ties only what is equal, and nothing if tie_word_embeddings is false.
+// A head over the vocabulary whose output is not tied to the word embeddings, as in transformers' tie_weights (v5.23.0). That ties
+// only tensors with equal values, and none if tie_word_embeddings is false.
 #include <algorithm>
 #include <memory>
 

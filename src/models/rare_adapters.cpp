@@ -1,5 +1,5 @@
-// What few adapters change: embeddings, some rows of them, parts of a fused layer, and factors of what a layer reads or gives
-// (IA3).
+// Changes that few adapters make: to embeddings, to some of their rows, to parts of a fused layer, and factors of a layer's inputs
+// or outputs (IA3).
 #include <algorithm>
 #include <cmath>
 

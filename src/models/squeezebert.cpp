@@ -1,5 +1,5 @@
 // SqueezeBERT, arXiv 2006.11316; transformers/models/squeezebert/modeling_squeezebert.py (v5.24.0). Difference from BERT: matrices
-// are convolutions over one token in groups, each of which knows its own inputs alone.
+// are convolutions over one token in groups, and each group reads only its own inputs.
 #include "models/bert.h"
 #include "models/config_fields.h"
 

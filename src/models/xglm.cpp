@@ -1,5 +1,5 @@
-// XGLM, arXiv 2112.10668; transformers/models/xglm/modeling_xglm.py (v5.24.0). Differences from OPT: fairseq's positions, of sines,
-// and scaled word embeddings, as M2M-100's decoder has them.
+// XGLM, arXiv 2112.10668; transformers/models/xglm/modeling_xglm.py (v5.24.0). Differences from OPT: fairseq's sinusoidal
+// positions and scaled word embeddings, as in M2M-100's decoder.
 #include <cmath>
 
 #include "models/arch.h"

@@ -1,5 +1,5 @@
 // build: -Os
-// A feed-forward by experts: each token by those that its router finds best.
+// A mixture-of-experts feed-forward: each token goes to the experts that its router scores highest.
 #include "ops/experts.h"
 
 #include <algorithm>

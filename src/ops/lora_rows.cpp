@@ -1,5 +1,5 @@
 // build: -Oz
-// Additions to the rows of embedding tables. A file of its own: few programs have any.
+// Additions to the rows of embedding tables, in a separate file because few programs need them.
 #include <algorithm>
 
 #include "ops/lora.h"

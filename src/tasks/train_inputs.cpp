@@ -1,4 +1,4 @@
-// What Trainer reads: texts as tokens, and the targets that are learned.
+// The inputs of a Trainer: texts as tokens, and their targets.
 #include <algorithm>
 #include <cstddef>
 #include <string>

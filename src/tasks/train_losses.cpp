@@ -1,6 +1,5 @@
 // build: -Os
-// What Trainer compares: the model's outputs for some rows, the losses over them, and their gradients on the way to its last
-// states.
+// The losses of a Trainer: the model's outputs for some rows, the losses over them, and their gradients back to the last states.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What a Trainer trains whole beside LoRA's matrices, as PEFT's modules_to_save: which weights those are, where their gradients go,
-// and under which names they are saved.
+// Modules that a Trainer trains whole beside LoRA's matrices, as PEFT's modules_to_save: which weights they have, where their
+// gradients go, and under which names they are saved.
 #include <algorithm>
 #include <cstddef>
 

@@ -1,6 +1,6 @@
 // build: -Oz
-// What a small WebAssembly can prove of a folder: that one file says all. Where this is not sure, class_tokenizer.cpp reads all
-// files.
+// Reads a folder if the small WebAssembly can prove that one of its files decides everything. Otherwise class_tokenizer.cpp reads
+// all files.
 #include <algorithm>
 #include <array>
 #include <iterator>

@@ -1,4 +1,5 @@
-// A model whose last tokens are none: they only affect how text is split. No tokenizer.json has it; formats/m2m_100.cpp does.
+// A model whose last tokens only affect how text is split and are never produced. No tokenizer.json has it; formats/m2m_100.cpp
+// does.
 #include <algorithm>
 #include <utility>
 
