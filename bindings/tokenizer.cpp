@@ -109,8 +109,8 @@ Result<void> TokenizerHandle::describe(Arguments&, PlainAnswer& out) {
   return {};
 }
 
-// Texts and ids cross by exports of their own, which web/host/text_calls.ts calls: a short text takes less time than arguments and
-// an answer with names. The host writes to the room, and reads the answer in place before its next call.
+// Texts and ids cross through separate exports, which web/host/text_calls.ts calls: a short text takes less time than named
+// arguments and a named answer. The host writes to the room, and reads the answer in place before its next call.
 
 struct FlatAnswer {
   struct Part {
@@ -123,7 +123,7 @@ struct FlatAnswer {
 };
 FlatAnswer answered;
 
-// What an answer is made of. Its memory is kept for the next one, unless it is much.
+// The buffers of an answer. Their memory is kept for the next one, unless it is large.
 struct Said {
   std::string text;
   FlatEncodings flat;

@@ -73,7 +73,7 @@ class FullModelHandle final : public ModelHandle {
   template <class TextsJob, class Options>
   Result<void> start_texts(Arguments& in, Report report, PlainAnswer& out);
 
-  // web/ asks a device for the steps of jobs over texts alone.
+  // web/ uses a device only for jobs whose only items are texts.
   TextJob* text_job(int number) const { return static_cast<TextJob*>(find_job(number)); }
 
   std::unique_ptr<Trainer> trainer_;  // web/ calls train_begin() first
@@ -117,7 +117,7 @@ Result<void> FullModelHandle::find_spans(Arguments& in, PlainAnswer& out) {
   return start({std::move(texts), std::move(labels), std::move(job).value(), report}, in.integer<int>(), out);
 }
 
-// Begins a job over texts alone.
+// Begins a job whose only items are texts.
 template <class TextsJob, class Options>
 Result<void> FullModelHandle::start_texts(Arguments& in, Report report, PlainAnswer& out) {
   auto texts = in.texts();

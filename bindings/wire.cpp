@@ -154,7 +154,7 @@ extern "C" {
 
 EMSCRIPTEN_KEEPALIVE const char* build_id() { return WATTN_BUILD_ID; }
 
-// Makes the room this large: its address. What was in it is lost.
+// Resizes the room and returns its address. Its contents are lost.
 EMSCRIPTEN_KEEPALIVE void* make_room(std::size_t bytes) {
   delete[] room;
   return room = new std::int32_t[(bytes + 3) / 4];

@@ -54,7 +54,7 @@ class GbnfReader : private TextCursor {
   }
   void too_many_repeats() override { expected("a count of at most " + std::to_string(kMostRepeats)); }
   void skip_spaces() override { skip(false); }
-  // Spaces and comments; line ends where a rule goes on after them.
+  // Skips spaces and comments, and line breaks where a rule continues after them.
   void skip(bool lines) {
     while (at_ < text_.size()) {
       const char c = text_[at_];
@@ -120,7 +120,7 @@ class GbnfReader : private TextCursor {
     }
     return out;
   }
-  // A text's last character alone is repeated in no GBNF: quantifiers are of the whole literal.
+  // In GBNF a quantifier applies to the whole literal, not to its last character alone.
   bool repeat(Term& each) {
     const auto found = repeats();
     if (!found) return false;
@@ -224,7 +224,7 @@ class GbnfReader : private TextCursor {
     return out;
   }
 
-  // Rules that do not lead back to themselves are put in place of their names, so that what is regular becomes one expression.
+  // Inlines rules that do not lead back to themselves, so that regular parts become one expression.
   ExprId body(std::int32_t number) {
     const auto at = static_cast<std::size_t>(number);
     if (states_[at] == 2) return exprs_[at];
@@ -235,7 +235,7 @@ class GbnfReader : private TextCursor {
     states_[at] = 1;
     const bool outer = std::exchange(is_recursive_, false);
     const ExprId own = compile(*bodies_[at]);
-    // What leads to a rule that is still on the way is only named, as it may be large.
+    // A rule that leads to one still being compiled is only referred to, as it may be large.
     exprs_[at] = is_recursive_ ? grammar_.rule(rule_ids_[at]) : own;
     grammar_.set_rule(rule_ids_[at], own);
     states_[at] = 2;

@@ -180,7 +180,7 @@ Result<void> Grammar::finish(ExprId root, const std::vector<std::string>& names)
     }
   }
   if (!is_productive(root)) return input_error("no text satisfies it");
-  // A rule that may come first in itself would be expanded without end.
+  // A left-recursive rule would be expanded without end.
   std::vector<char> done(count, 0);  // 1: on the way, 2: done
   for (std::size_t i = 0; i < count; ++i) {
     struct Entry {

@@ -64,7 +64,7 @@ void Grammar::expand(ExprId expr, std::int32_t below, Closure& out) {
     case kArray:
       return expand_array(list, below, out);
     case kTaken: {
-      // No further element has the text of this one.
+      // No further element may have the text of this one.
       std::string own;
       for (std::size_t i = 4; i < list.size(); ++i) own += static_cast<char>(list[i]);
       const RegexId left = regexes_.both({list[3], regexes_.no(regexes_.text(own))});

@@ -145,7 +145,7 @@ class SchemaRules {
     return grammar_.object(std::move(spec));
   }
 
-  // Keys without a name of their own: for each set of patterns that they match, those that match no other.
+  // Keys that the schema does not name: for each set of patterns that they match, those that match no other.
   void add_open_keys(const ObjectForm& form, const std::vector<RegexId>& literal, ObjectSpec& spec) {
     constexpr std::size_t kMostPatterns = 6;
     std::vector<RegexId> patterns;

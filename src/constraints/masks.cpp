@@ -13,7 +13,7 @@ void Masks::set(Words& words, std::int32_t token) const {
   for (; token >= 0; token = vocabulary_.same(token)) words[static_cast<std::size_t>(token) / 32] |= std::uint32_t{1} << token % 32;
 }
 
-// Forgets the half that was used least recently.
+// Drops the least recently used half.
 void Masks::make_room() {
   constexpr std::size_t kMostRows = 32 << 10;
   if (grammar_.num_rows() > kMostRows) grammar_.forget_rows();

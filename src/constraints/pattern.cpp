@@ -139,7 +139,7 @@ class PatternParser : private TextCursor {
     if (c == 'k' || (c >= '1' && c <= '9')) refuse("a backreference");
     return of_set(escaped());
   }
-  // What a backslash begins, but assertions.
+  // Everything that begins with a backslash, except assertions.
   CodePoints escaped() {
     const char32_t c = next();
     const auto one = [](char32_t each) { return CodePoints(each, each); };
@@ -192,7 +192,7 @@ class PatternParser : private TextCursor {
       case 'P':
         return property(c == 'P');
       default:
-        // Outside u-mode any other character stands for itself, which patterns of the wild use.
+        // Outside u-mode any other character stands for itself, which patterns in the wild rely on.
         if ((c | 32) >= 'a' && (c | 32) <= 'z') fail("unknown escape");
         return one(c);
     }

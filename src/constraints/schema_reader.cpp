@@ -12,7 +12,7 @@
 namespace wattn {
 namespace {
 
-// Keywords that say nothing of a value.
+// Keywords that do not constrain values.
 constexpr std::string_view kNotes[] = {
     "$schema",     "$id",       "$anchor",         "$dynamicAnchor",   "$comment",     "$defs",   "definitions",
     "$vocabulary", "title",     "description",     "default",          "examples",     "example", "deprecated",

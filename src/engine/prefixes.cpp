@@ -55,7 +55,7 @@ void Prefixes::keep(int kind, std::span<const std::int32_t> ids, const KvCache& 
     const Match found = find(kind, parent, own);
     Block* block = found.block;
     if (!block || std::cmp_less(found.tokens, own.size())) {
-      // One that ends here goes on; what differs is another one.
+      // A block that ends here is extended; different tokens need a new block.
       if (!block || std::cmp_less(found.tokens, block->ids.size())) block = add(kind, parent);
       if (!block) return;
       block->ids.assign(own.begin(), own.end());

@@ -1,5 +1,5 @@
-// Adapter: the changes that a PEFT adapter makes to a model: low-rank additions to its linear layers and tables, factors of their
-// outputs, and whole tensors that replace the model's (a classification head, embeddings, biases). web/source/peft.ts reads its
+// Adapter: the changes that a PEFT adapter makes to a model. They are low-rank additions to its linear layers and tables, factors
+// of their outputs, and tensors that replace whole ones: a classification head, embeddings, biases. web/source/peft.ts reads its
 // files.
 #pragma once
 

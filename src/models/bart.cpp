@@ -15,7 +15,7 @@
 namespace wattn {
 namespace {
 
-// What the kin differ by.
+// The differences between these relatives.
 struct Kind {
   bool sinusoidal = false;       // positions
   bool embeddings_norm = false;  // a norm after the embeddings

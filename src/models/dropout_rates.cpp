@@ -7,7 +7,7 @@ namespace {
 
 using R = DropoutRates;
 
-// Names of rates in config.json, each with what transformers drops by it. Later ones override earlier ones.
+// Names of rates in config.json, each with the places where transformers applies it. Later ones override earlier ones.
 struct RateName {
   const char* key;
   std::initializer_list<float R::*> rates;
@@ -35,7 +35,7 @@ const RateName kNames[] = {
     // ModernBERT
     {"embedding_dropout", {&R::embeddings}},
     {"mlp_dropout", {&R::activation}},
-    // Where a head has a rate of its own
+    // Heads with their own rate
     {"classifier_dropout", {&R::head}},
 };
 

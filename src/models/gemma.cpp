@@ -41,7 +41,7 @@ float read_cap(Fields& config, const char* key, double fallback) {
   return static_cast<float>(config.number_or(key, fallback, kMost));
 }
 
-// pattern: every how many layers one attends to everything.
+// pattern: one in this many layers attends to everything.
 void parse_later(Fields& config, std::int64_t pattern, double score_cap, double logit_cap, TransformerConfig& out) {
   parse_common(config, "hidden_activation", out);
   out.output_norms = true;
@@ -120,7 +120,7 @@ constexpr Arch vault() {
   return out;
 }
 
-// llama.cpp has a name of its own for what reads in both directions. Its config.json is that of kGemma3.
+// llama.cpp has a separate name for the bidirectional form. Its config.json is that of kGemma3.
 constexpr Arch embedding_in_gguf() {
   Arch out = later("gemma3_text", parse_gemma3, "gemma-embedding", nullptr);
   out.gguf.config = R"("use_bidirectional_attention": true)";

@@ -120,7 +120,7 @@ std::vector<WeightTarget> Head::weight_targets(const std::string& word_embedding
     return std::move(list.targets);
   }
   if (layers_.output_bias) list.vector(layers_.output, bias_, shape_.labels);
-  // Checkpoints may repeat what is tied, as the weight beside the bias or in a Linear of its own.
+  // Checkpoints may repeat tied tensors, as the weight beside the bias or in a separate Linear.
   const std::string bias = layers_.output, prefix = bias.substr(0, bias.rfind('.'));
   const Shape shape{shape_.labels, shape_.width};
   list.repeats(prefix + ".weight", shape, word_embeddings + ".weight");

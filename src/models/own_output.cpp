@@ -34,8 +34,8 @@ void make(Own& own, const HeadShape& shape, const Kernels& kernels) {
 
 }  // namespace
 
-// targets: of weight_targets(), with what repeats the tied tensors last. The bias of a Linear of its own counts, whichever comes
-// first.
+// targets: of weight_targets(), with what repeats the tied tensors last. The bias of a separate Linear takes precedence, whichever
+// comes first.
 void Head::keep_own_output(std::vector<WeightTarget>& targets) const {
   own_ = std::make_shared<OwnOutput>();
   const std::int64_t size = shape_.labels;

@@ -47,7 +47,7 @@ void round_row(const WeightTarget& target, std::int64_t width, float* row) {
 
 }  // namespace
 
-// The layer that this adapter has in place of another, a copy of it at first.
+// The layer that replaces another in this adapter, at first a copy of it.
 LinearWeights& Adapter::copy_of(const LinearWeights& layer) {
   for (LoraChange& change : lora_.changes) {
     if (change.layer.weight == layer.weight && change.instead.in > 0) return change.instead;
@@ -83,7 +83,7 @@ void Adapter::add_part(const WeightTarget& target, const AdapterTensor& tensor, 
   }
 }
 
-// The factors of what a layer gives, with its bias: an addition of zeros that has them.
+// Factors of a layer's outputs, bias included, stored with an addition of zeros.
 void Adapter::add_factors(const WeightTarget& target, const AdapterTensor& tensor, const float* values) {
   LoraChange change{.layer = *static_cast<const LinearWeights*>(target.layer), .instead = {}, .a = {}, .b = {}};
   const Kernels& kernels = *change.layer.kernels;

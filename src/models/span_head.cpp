@@ -18,7 +18,7 @@ constexpr std::int64_t kMostVocab = 1 << 24;
 // Spans, or words, that a product takes at a time.
 constexpr std::int64_t kBlock = 128;
 
-// Other members of the family, by the key that makes them so.
+// Rejects unsupported variants of GLiNER, each by the key that tells it apart.
 void reject_relatives(Fields& config) {
   for (const char* key : {"labels_encoder", "labels_decoder", "relations_layer", "triples_layer", "span_encoder_config"}) {
     config.absent(key);

@@ -66,14 +66,14 @@ void parse_config(Fields& config, ModelConfig& out) {
     decoder.lm_head_scale = static_cast<float>(1 / std::sqrt(static_cast<double>(decoder.hidden_size)));
 }
 
-// mT5, arXiv 2010.11934: a head of its own, and no scaling of its input, whatever the config says.
+// mT5, arXiv 2010.11934: a separate head whose input is not scaled, whatever the config says.
 void parse_mt5(Fields& config, ModelConfig& out) {
   parse_config(config, out);
   out.decoder->tie_word_embeddings = false;
   out.decoder->lm_head_scale = 1;
 }
 
-// umT5, arXiv 2304.09151: a table of distances for each layer. transformers scales the head's input, and the head may be its own.
+// umT5, arXiv 2304.09151: a table of distances for each layer. transformers scales the head's input, and the head may be separate.
 void parse_umt5(Fields& config, ModelConfig& out) {
   parse_config(config, out);
   out.decoder->tie_word_embeddings = false;
@@ -162,7 +162,7 @@ constexpr Arch kT5Arch = {
         {R"("vocab_size": 32128, "d_model": 512, "d_kv": 64, "d_ff": 2048, "num_layers": 6, "num_heads": 8, "eos_token_id": 1)"},
 };
 
-// llama.cpp has a name of its own for the encoder alone. Its config.json is that of kT5.
+// llama.cpp has a separate name for the encoder alone. Its config.json is that of kT5.
 constexpr Arch encoder_in_gguf() {
   Arch arch = kT5Arch;
   arch.gguf.architecture = "t5encoder";

@@ -193,7 +193,7 @@ void Transformer::add_word_targets(TargetList& list, const TransformerNames& nam
       list.targets.back().below = config_.table_rows;
     }
     if (ends_->token_weights) list.vector(std::string(names.token_weights) + ".weight", ends_->token_weights, vocab);
-    // Unless the bias has a name of its own.
+    // Unless the bias has a separate name.
     if (config_.lm_head) list.linear(names.lm_head, ends_->lm_head, 0, vocab, config_.lm_head_bias && !names.lm_head_bias);
   }
   if (config_.lm_head && config_.lm_head_dense.present) {

@@ -155,7 +155,7 @@ Result<Outputs> recorded_attention(const Tensor& q, const Tensor& k, const Tenso
   return Outputs{std::move(out).value(), std::move(probs).value()};
 }
 
-// Whether it must be composed of functions: somebody wants gradients, or probabilities are dropped.
+// Whether it must be composed of recorded functions: because gradients are wanted, or because of dropout.
 bool is_composed(const Tensor& q, const Tensor* k, const Tensor* v, const ScoreChanges& changes) {
   const auto any = [](const std::vector<const Tensor*>& list) {
     return std::any_of(list.begin(), list.end(), [](const Tensor* tensor) { return records({tensor}); });

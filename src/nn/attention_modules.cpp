@@ -323,7 +323,7 @@ Result<Outputs> MultiheadAttention::run(const Arguments& arguments) const {
   count_attention(arguments, masks.changes, q.value(), heads_, dim_, kv.value().count);
   auto attention = multi_head(kv.value().heads(heads_, scale, q.value()), masks.changes, arguments.need_weights);
   if (!attention.ok()) return attention.error();
-  // Not a forward of its own, as in torch: a trace has no row of it.
+  // Not a separate forward, as in torch: a trace has no row for it.
   arguments.count_macs(attention.value().output.rows() * dim_ * dim_);
   auto out = out_proj_->apply(attention.value().output);
   if (!out.ok()) return out.error();

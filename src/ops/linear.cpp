@@ -15,7 +15,7 @@ namespace {
 
 // Columns unpacked at a time: enough to read the activations rarely, few enough to stay in the L2 cache.
 constexpr std::int64_t kUnpackedColumns = 32;
-// The same for f16, in floats: whole panels of at most so many together.
+// The same for f16, in floats: at most this many, in whole panels.
 constexpr std::int64_t kWidened = 1 << 16;
 
 std::int64_t widened_columns(std::int64_t in) {
@@ -308,7 +308,7 @@ struct Columns {
 // [count, tokens] of dy; product: [count, columns].
 void add_weight_rows(const Kernels& kernels, const LinearGradient& g, std::int64_t first, std::int64_t count,
                      const Columns& columns, float* transposed, float* product) {
-  // A cache line at a time: with 1,024 tokens all rows of `transposed` share their places in the cache.
+  // A cache line at a time: with 1,024 tokens all rows of `transposed` map to the same cache sets.
   constexpr std::int64_t kLine = 16;
   for (std::int64_t from = 0; from < g.tokens; from += kLine) {
     const std::int64_t end = std::min(from + kLine, g.tokens);

@@ -46,7 +46,7 @@ void add_to(const float* from, std::int64_t count, float* to) {
 
 // Linear, with additions to its weights that learn.
 
-// Whose numbers of dropout a saved state goes on with: a new name stands at the end.
+// A resumed run continues the random numbers of these by their position: append new names at the end.
 constexpr std::string_view kLoraPlaces[] = {"query_key_value", "attention_output", "up",          "down", "query_key",
                                             "cross_query",     "cross_key_value",  "cross_output"};
 // A layer with a short convolution has no attention: its matrices take those places.

@@ -52,7 +52,8 @@ class Planner {
     }
   }
 
-  // A result goes on in the memory of what the instruction reads, where it may be written there and nothing reads it afterwards.
+  // A result takes over the memory of a value that the instruction reads, if it may be written there and nothing reads the value
+  // later.
   void join(int i) {
     for (const PlanId name : at(i).renames) {
       if (name >= 0 && root(name) != root(at(i).reads[0])) unite(name, at(i).reads[0]);

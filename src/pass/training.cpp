@@ -9,8 +9,8 @@
 namespace wattn {
 namespace {
 
-// The tape: what each layer's derivative reads of its values. What the options spare is filled from its end, as the last layer's
-// memory is needed first.
+// The tape: the values that each layer's derivative reads. TapeOptions::spare is filled back to front, as the last layer's memory
+// is needed first.
 class Tape {
  public:
   Tape(const Plan& plan, std::int64_t tokens, const TapeOptions& options, float* tape) : plan_(plan), tape_(tape) {
@@ -274,7 +274,7 @@ class TrainingPass {
     arena.rewind(mark);
   }
 
-  // Which the tape has used, but for the last layer's.
+  // Clears the gradients of a layer whose memory the tape has used. The last layer's memory was not used.
   void clear_gradients(std::size_t i) const {
     const Plan& spare = *options_.spare;
     if (Tape::shares_weights(spare) || i + 1 == spare.layers.size()) return;

@@ -7,7 +7,7 @@
 namespace wattn {
 namespace {
 
-// The PlanId of the last of so many.
+// The PlanId of the last of count elements.
 PlanId last_id(std::size_t count) {
   assert(count <= std::numeric_limits<PlanId>::max());
   return static_cast<PlanId>(count - 1);

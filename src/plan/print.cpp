@@ -74,7 +74,7 @@ class Printer {
   }
 
  private:
-  // The steps of a kind of layer stand at the first of them.
+  // Steps that several layers share are printed once, at the first of these layers.
   void layer(std::size_t index) {
     const Layer& layer = plan_.layers[index];
     std::string numbers;

@@ -177,7 +177,7 @@ std::int64_t VectorRows::num_candidates(std::int64_t count, std::int64_t k) cons
     case RowPrecision::kBinary:
       break;
   }
-  // Signs rank many rows alike, and the more there are, the more come before one of the best.
+  // Signs give many rows equal scores, and the more rows there are, the more of them come before one of the best.
   return std::min(count, 16 * k + 480 + count / 250);
 }
 

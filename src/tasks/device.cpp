@@ -81,7 +81,7 @@ void add_table(const EmbeddingTable& table, DeviceWeight& out) {
     return add_floats(out, "scale", table.scale, table.rows);
   }
   if (table.type == WeightType::kF32) return add_floats(out, "table", static_cast<const float*>(table.table), size);
-  // Small: those of few rows are held finer than the rest.
+  // Small tables: those with few rows are held in a finer type than the rest.
   out.widened.resize(static_cast<std::size_t>(size));
   for (std::int32_t row = 0; row < table.rows; ++row) add_embedding_rows(table, {&row, 1}, out.widened.data() + row * table.hidden);
   add_floats(out, "table", out.widened.data(), size);

@@ -69,7 +69,7 @@ Result<Encoding> Trainer::encode_text(const TrainRows& rows, std::size_t i) cons
   return found;
 }
 
-// What an encoder-decoder should make of text i.
+// The target of text i for an encoder-decoder.
 Result<Encoding> Trainer::encode_target(const TrainRows& rows, std::size_t i) const {
   return encode_to(model_.decoder()->positions(), rows, rows.pairs[i], nullptr);
 }

@@ -227,7 +227,7 @@ Result<Trainer::LossSum> Trainer::lm_loss(const TrainRows& rows, const Batch& ba
   if (!tokens.ok()) return tokens.error();
   LossSum loss{.tokens = std::ssize(tokens.value())};
   const float factor = share / static_cast<float>(loss.tokens);
-  // What is judged without learning is the loss that perplexity is made of.
+  // Evaluation uses the loss from which perplexity is computed, without smoothing.
   const CrossEntropy options{.label_smoothing = d_states ? options_.label_smoothing : 0, .reduction = Reduction::kSum};
   auto ran = lm_chunks(tokens.value(), states, d_states, [&](std::int64_t first, const LossInput& logits, float* d_logits) {
     std::vector<std::int32_t> targets;

@@ -103,7 +103,7 @@ std::string Trainer::module_prefix() const {
   return model_.decoder() ? model_.arch().seq2seq_prefix : model_.arch().base_prefix;
 }
 
-// The matrices of layers whose products are steps of their own: not those of relative embeddings, nor an expert's.
+// The matrices of layers whose products are separate steps: not those of relative embeddings, nor an expert's.
 std::vector<Trainer::LoraTarget> Trainer::lora_targets() const {
   constexpr std::string_view kWeight = ".weight";
   std::vector<LoraTarget> out;

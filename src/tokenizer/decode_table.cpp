@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-// What is rare of a token: bits.
+// Bits for rare properties of a token.
 enum Kind : std::uint8_t {
   kNew = 1,      // not asked for yet
   kAbsent = 2,   // no token has the id

@@ -55,10 +55,10 @@ class Cuts {
   bool ok() const { return is_ok_; }
   bool drops_spaces() const { return drops_spaces_; }
   bool begins_alike() const { return first_prefix_ == prefix_; }  // whether the first word is as others are
-  // Whether a character at the end of a part may be no more there where the text ends, or join what follows.
+  // Whether a character at the end of a part may be dropped where the text ends, or may join the characters that follow.
   bool may_change(char32_t end) const { return is_blank(end) && (!keeps_ends_ || end == U' ' || end == 0x2581); }
   bool spaces_are_alike() const { return spaces_are_alike_; }  // whether any run of them is as one space
-  // What stands in front of the letters of the first word, and of one after a space.
+  // The characters before the letters of the first word, and of a word after a space.
   std::u32string_view prefix(bool is_first) const { return is_first ? first_prefix_ : prefix_; }
   // What a character of ASCII becomes in a word, whatever is beside it; 0 if that is not so simple.
   char32_t plain(char c) const { return static_cast<unsigned char>(c) < plain_.size() ? plain_[static_cast<std::size_t>(c)] : 0; }
@@ -292,7 +292,7 @@ bool WordsOfStages::tokenize(std::string_view text, bool, Wanted wanted, TextTok
         if (!cuts.begins_alike() || !cuts.is_plain({at, next})) mark = kFirst;
       } else {
         const char* const word = cuts.spaces_end(at, next);
-        // The one space before most words is none of their key.
+        // The single space before most words is not part of their key.
         if (word < next && is_graphic(*word) && (cuts.spaces_are_alike() || word - at == (*at == ' '))) at = word;
       }
       if (next == end && !is_graphic(end[-1])) mark |= kLast;

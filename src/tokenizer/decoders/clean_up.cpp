@@ -65,8 +65,8 @@ void clean_up_wordpiece(std::string& text) {
   for (const auto& [from, to] : kAfterDoNot) replace_all(text, from, to);
 }
 
-// The replacements of marks remove a space each, and none makes or breaks a match of another: one pass does them all. So it is with
-// the short forms, after the apostrophes that stand alone.
+// Each replacement of a mark removes a space, and none makes or breaks a match of another, so one pass does them all. The same
+// holds for the short forms, after the separate apostrophes.
 void clean_up_tokenization(std::string& text) {
   bool has_apostrophes = false;
   rewrite(text, [&](const char* next, const char* end, char*& out) {

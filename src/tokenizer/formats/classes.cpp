@@ -67,24 +67,24 @@ constexpr ClassRules kClasses[] = {
     {"MarianTokenizer", "", "marian", kSlow, "source.spm", "", "", "", "", "", "- </s> <unk> - <pad> - -"},
 };
 
-// Classes without a constructor of their own, or whose rules are not here. Their tokenizer.json is read as it is, too, which is
-// what transformers 4.57 does; without one they are refused. kOtherTypes has more.
+// Classes without their own constructor, or whose rules are not here. Their tokenizer.json is also read unchanged, as in
+// transformers 4.57; without one they are refused. kOtherTypes has more.
 constexpr std::string_view kOtherClasses =
     "ConvBertTokenizer MLukeTokenizer LayoutXLMTokenizer MarkupLMTokenizer SeamlessM4TTokenizer LasrTokenizer ParakeetTokenizer "
     "Tipsv2Tokenizer VideoPrismTokenizer NougatTokenizer";
-// Classes that are Python code of their own, or rare, whatever files lie beside them. kCodeTypes has more.
+// Classes that are separate Python code, or rare: refused, whatever files are beside them. kCodeTypes has more.
 constexpr std::string_view kCodeClasses =
     "ClvpTokenizer CpmTokenizer DiaTokenizer MgpstrTokenizer RagTokenizer Speech2TextTokenizer SpeechT5Tokenizer VitsTokenizer "
     "Wav2Vec2CTCTokenizer Wav2Vec2PhonemeCTCTokenizer";
 
-// Model types whose tokenizer.json is read as it is, whatever class their files name.
+// Model types whose tokenizer.json is read unchanged, whatever class their files name.
 constexpr std::string_view kFileTypes =
     "beam bigbird_pegasus flex_olmo glm glm4 glm4_moe glm4_moe_lite gpt_bigcode granite granitemoe granitemoehybrid "
     "granitemoeshared "
     "kimi_linear mimo_v2_flash ministral ministral3 mistral mistral3 mixtral nystromformer olmo2 olmo3 olmo_hybrid pegasus_x "
     "persimmon "
     "stablelm umt5 xlm-roberta-xl";
-// The same, and a class of the repository's own does not count either.
+// The same, and a class that is code in the repository does not count either.
 constexpr std::string_view kWrongTypes =
     "arctic chatlm ernie4_5 ernie4_5_moe hyperclovax internlm2 internlm3 iquestcoder jamba minicpm3 "
     "minimax_m2 modernbert modernbert-decoder nemotron nvfp4 opencua phi3 phimoe";
