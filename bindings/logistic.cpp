@@ -14,7 +14,7 @@ std::vector<T> numbers(const val& array) {
   return array.isNull() ? std::vector<T>() : emscripten::convertJSArrayToNumberVector<T>(array);
 }
 
-// Usage: make once, then any number of fits: begin, step until it returns false, then parameters and logits (of blocks).
+// Usage: make once, then any number of fits: begin, step until `more` is false, then parameters and logits (of blocks).
 class LogisticHandle {
  public:
   val make(const val& vectors, const val& labels, double num_labels) {
@@ -42,7 +42,7 @@ class LogisticHandle {
   std::optional<Logistic> model_;  // web/ calls make() first
 };
 
-// Usage: make, then step until it returns false: the last step has the temperature.
+// Usage: make, then step until `more` is false: the last step has the temperature.
 class CalibrationHandle {
  public:
   val make(const val& logits, const val& labels) {

@@ -54,7 +54,7 @@ Result<Outputs> Norm::run(const Arguments& arguments) const {
   const Tensor* w = weight ? &weight->value() : nullptr;
   const Tensor* b = bias ? &bias->value() : nullptr;
   if (rank_ != 0 && x.rank() != rank_ && !(rank_ == 3 && x.rank() == 2 && kind_ == NormKind::kBatch)) {
-    return wrong_shape(where(), "the input", "of " + std::to_string(rank_) + " dimensions", x.dims);
+    return wrong_shape(where(), "the input", "with " + std::to_string(rank_) + " dimensions", x.dims);
   }
   switch (kind_) {
     case NormKind::kLayer:

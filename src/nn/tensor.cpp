@@ -30,7 +30,8 @@ Result<Tensor> output_of(Result<Outputs> outputs) {
 }
 
 Error wrong_shape(std::string_view where, std::string_view what, std::string_view expected, const Shape& found) {
-  return input_error(std::string(where) + ": expected " + std::string(what) + " of shape " + std::string(expected) + ", found " +
+  return input_error(std::string(where) + ": expected " + std::string(what) +
+                     (expected.starts_with('[') ? " of shape " : " of a shape ") + std::string(expected) + ", found " +
                      to_string(found));
 }
 

@@ -88,7 +88,7 @@ Result<bool> LoadPrefixJob::step() {
     return model_format_error(
         "prefix: expected the keys and values that this model computes for its tokens, found others: it was saved by another "
         "model, "
-        "adapter or build of another arithmetic");
+        "adapter or build with different arithmetic");
   }
   slots.keep(0, ids_);
   kept_ = slots.restore(0, ids_);
