@@ -86,9 +86,8 @@ Result<bool> LoadPrefixJob::step() {
   if (read_ < tokens) return true;
   if (!is_same()) {
     return model_format_error(
-        "prefix: expected the keys and values that this model computes for its tokens, found others: it was saved by another "
-        "model, "
-        "adapter or build with different arithmetic");
+        "prefix: expected the keys and values that this model computes for its tokens, found others: it was saved by "
+        "another model, adapter or build with different arithmetic");
   }
   slots.keep(0, ids_);
   kept_ = slots.restore(0, ids_);
