@@ -35,7 +35,7 @@ export type Precision = 'exact' | 'fast';
 
 export const kPrecisionWords = ['exact', 'fast'] as const;
 
-/** How weights lie in memory. */
+/** How weights are stored in memory. */
 export type WeightType = 'f32' | 'q16' | 'q8' | 'q4' | 'f16';
 
 export const kWeightTypeWords = ['f32', 'q16', 'q8', 'q4', 'f16'] as const;
@@ -45,7 +45,7 @@ export type HeadKind = 'none' | 'sequence' | 'token' | 'answer' | 'masked_lm' | 
 
 export const kHeadKindWords = ['none', 'sequence', 'token', 'answer', 'masked_lm', 'causal_lm', 'seq2seq_lm', 'spans'] as const;
 
-/** What begin() can be asked for beside a head. 'own_lm': the head over the vocabulary if the model generates text, else none. 'ranking': 'sequence', or 'causal_lm' where that is all. */
+/** What begin() accepts in addition to heads. 'own_lm': the head over the vocabulary if the model generates text, else none. 'ranking': 'sequence', or 'causal_lm' where that is all. */
 export type OtherHead = 'own_lm' | 'token_vectors' | 'sparse' | 'ranking';
 
 export const kOtherHeadWords = ['own_lm', 'token_vectors', 'sparse', 'ranking'] as const;
@@ -60,7 +60,7 @@ export type ModelKind = 'encoder' | 'decoder' | 'encoder-decoder';
 
 export const kModelKindWords = ['encoder', 'decoder', 'encoder-decoder'] as const;
 
-/** What becomes of a text that is longer than max_length. */
+/** What happens to a text that is longer than max_length. */
 export type Overflow = 'truncate' | 'error' | 'window_mean' | 'windows';
 
 export const kOverflowWords = ['truncate', 'error', 'window_mean', 'windows'] as const;
@@ -74,7 +74,7 @@ export type FinishReason = 'eos' | 'stop' | 'length' | 'time';
 
 export const kFinishReasonWords = ['eos', 'stop', 'length', 'time'] as const;
 
-/** What the rows of a generation that pauses are, at this moment. */
+/** What the rows of a paused generation are at this moment. */
 export type GenerationPhase = 'none' | 'logits' | 'processed' | 'scores' | 'prompt';
 
 export const kGenerationPhaseWords = ['none', 'logits', 'processed', 'scores', 'prompt'] as const;
@@ -127,7 +127,7 @@ export interface SeamLoadRequest {
   context_length?: number | undefined;
   prefix_cache_bytes?: number | undefined;
   kv_cache_dtype?: KvCacheType | undefined;
-  /** adapters will have what the checkpoint lacks of the head */
+  /** adapters will supply the parts of the head that the checkpoint lacks */
   adapted_head?: boolean | undefined;
   /** whole matrices of an adapter */
   adapted_names?: string[] | undefined;
@@ -186,11 +186,11 @@ export interface SeamGenerateRequest {
   stop_strings?: string[] | undefined;
   /** each step ends three times: with logits, once they are processed, and as scores */
   pauses?: boolean | undefined;
-  /** only reads the prompts, and pauses with the logits of each prompt's tokens from this one on */
+  /** the prompts are only read, with pauses for the logits of each prompt's tokens from this one on */
   rows_from?: number[] | undefined;
   /** most tokens of propose() */
   num_proposed?: number | undefined;
-  /** numbers by which what is kept of each prompt is held, until release_prefix() */
+  /** numbers that hold the kept prefix of each prompt until release_prefix() */
   holds?: number[] | undefined;
   do_sample?: boolean | undefined;
   temperature?: number | undefined;
@@ -240,7 +240,7 @@ export interface SeamTrainOptions {
   method: TrainMethod;
   loss: TrainLoss;
   config: string;
-  /** a new head, which config says more of */
+  /** a new head; config has its details */
   head?: HeadKind | undefined;
   dropout?: boolean | undefined;
   r?: number | undefined;
@@ -357,7 +357,7 @@ export interface HelpersAnswer extends Answer {
 }
 
 export interface FinishAnswer extends Answer {
-  /** how memory has the tensors of each weight file; see src/io/weight_loader.h */
+  /** how memory holds the tensors of each weight file; see src/io/weight_loader.h */
   held: Uint8Array;
 }
 
@@ -472,7 +472,7 @@ export interface DeviceBytesAnswer extends Answer {
 
 /** The windows of a job's next step, one after the other. */
 export interface DeviceBatchAnswer extends Answer {
-  /** the step is the processor's alone: there is no more in this answer */
+  /** the processor runs this step: the answer has no other fields */
   here: boolean;
   /** [tokens], like the next one */
   ids: Int32Array;
@@ -491,7 +491,7 @@ export interface DeviceRowsAnswer extends Answer {
 
 /** What the next step of a generation reads. */
 export interface DeviceTokensAnswer extends Answer {
-  /** nothing, or nothing that a device may read: there is no more in this answer */
+  /** there is nothing to read, or nothing that a device may read: the answer has no other fields */
   here: boolean;
   /** [tokens], like the next one */
   ids: Int32Array;
@@ -593,7 +593,7 @@ export interface GenerateAnswer extends KeptAnswer {
   restored: Int32Array;
   /** always there, like the next one */
   phase: GenerationPhase;
-  /** each prompt's tokens since the last answer; with several sequences, the row and token of each that goes on */
+  /** each prompt's tokens since the last answer; with several sequences, the row and token of each that continues */
   new_tokens: Int32Array[];
   /** the tokens of all sequences of all prompts */
   sequences: Int32Array[];
@@ -658,7 +658,7 @@ export interface BlocksAnswer extends Answer {
 }
 
 export interface WatchAnswer extends Answer {
-  /** [names] the number of the layer that reads by this matrix; -1: none does as y = x W^T */
+  /** [names] the number of the layer that computes y = x W^T with this matrix; -1: none */
   layers: Int32Array;
 }
 
@@ -670,7 +670,7 @@ export interface MomentsAnswer extends Answer {
 
 export interface TrainBegunAnswer extends Answer {
   target_modules: string[];
-  /** what PEFT would find, too, under those names */
+  /** modules that PEFT would also find under those names */
   excluded_modules: string[];
   /** of a head, which is saved with the adapter */
   head_modules: string[];
@@ -782,17 +782,17 @@ export interface ModelCalls {
   /** of a paused step: one for each running sequence of the prompts that were read */
   rows(): RowsAnswer;
   set_rows(rows: ArrayLike<number>): Answer;
-  /** the next step ends what has not ended: 'time' */
+  /** the next step ends all unfinished sequences, with the reason 'time' */
   end_generation(): Answer;
   /** keys and values of ids, all of which must be kept */
   save_prefix(ids: ArrayLike<number>): SavePrefixAnswer;
   /** keeps what save_prefix() gave, if this model would compute it; ends a generation */
   load_prefix(ids: ArrayLike<number>, bytes: Uint8Array, steps: number): LoadPrefixAnswer;
-  /** ends a hold; nothing if there is none */
+  /** ends a hold; no effect if there is none */
   release_prefix(hold: number): Answer;
   /** continues a job */
   run(job: number, steps: number): JobAnswer;
-  /** ends a job; nothing if it has ended */
+  /** ends a job; no effect if it has ended */
   cancel(job: number): Answer;
   /** a packed batch; only one sequence with a head over the vocabulary or an encoder-decoder. source: input ids of the encoder of an encoder-decoder. masks: [layers, heads]. patch_values: [tokens, width] for each tap */
   forward(
@@ -836,7 +836,7 @@ export interface FullModelCalls {
   device_rows(job: number, begin: number, end: number): DeviceRowsAnswer;
   /** takes it, with what a device has of all its windows */
   device_step(job: number, rows: ArrayLike<number>): JobAnswer;
-  /** of a generation: the next step; all of its steps are a device's, or from one on the processor's */
+  /** the next step of a generation; a device runs all of its steps, or the processor runs all from one on */
   device_tokens(job: number): DeviceTokensAnswer;
   /** takes it, with the logits that are wanted */
   device_logits(job: number, logits: ArrayLike<number>): JobAnswer;
