@@ -1,4 +1,4 @@
-// Checks the English of README, the guides and the other documents, of comments, of errors, of the command line's help and of the demo's texts
+// Checks the English of README, the guides, model cards and the other documents, of comments, of errors, of the command line's help and of the demo's texts
 // (tools/lib/prose_rules.mjs): `node tools/prose.mjs [FILE..]`.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { passagesOfCpp, passagesOfJs } from './lib/prose_source.mjs';
 import { problemsInPassages } from './lib/prose_text.mjs';
 import { root, run } from './lib/shell.mjs';
 
-const kDocument = /^(?:README|CHANGELOG|CONTRIBUTING|HACKING|SECURITY)\.md$|^docs\/\w+\.md$/;
+const kDocument = /^(?:README|CHANGELOG|CONTRIBUTING|HACKING|SECURITY)\.md$|^docs\/\w+\.md$|^(?!tests\/).*\/(?:README|CARD)\.md$/;
 const kSource = /^(?:src|web|bindings|demo|tools|bench|tests|create|examples)\/.*\.(?:h|cpp|def|css|ts|tsx|mjs|js)$/;
 /** Source of others, and what has no sentences of ours. */
 const kForeign = /^tests\/(?:compat|goldens|fixtures)\/|^create\/template/;

@@ -39,6 +39,7 @@ describe('the prose linter', () => {
     expect(rulesOf(`| a | b |\n|---|---|\n| ${words(20)} | ${words(20)} |\n| x | ${words(31)} |`)).toEqual(['4 long sentence']);
     expect(rulesOf(`\`\`\`\n${words(50)}\n\`\`\``)).toEqual([]);
     expect(rulesOf(`It is \`${words(40)}\`.`)).toEqual([]);
+    expect(rulesOf(`> ${words(40)}\n\n${words(40)}`)).toEqual(['3 long sentence']); // a quotation is not ours
   });
 
   it('lets a list of names be long', () => {

@@ -4,7 +4,7 @@ import { ParseEnglish } from 'parse-english';
 import remarkGfm from 'remark-gfm';
 import remarkParse from 'remark-parse';
 import { unified } from 'unified';
-import { visit } from 'unist-util-visit';
+import { SKIP, visit } from 'unist-util-visit';
 import { VFile } from 'vfile';
 import { problemsOf } from './prose_rules.mjs';
 
@@ -27,10 +27,13 @@ function wordsOf(sentence) {
 /** Code is no prose: a name may be what it is. */
 const proseOf = (sentence) => sentence.children.map((node) => (node.type === 'SourceNode' ? '`' : textOf(node))).join('');
 
-/** The blocks of a document that hold sentences. mdast-util-to-nlcst leaves out tables, so a cell is made a paragraph. */
+const kBlocks = ['paragraph', 'heading', 'tableCell', 'blockquote'];
+
+/** The blocks of a document that hold sentences. mdast-util-to-nlcst leaves out tables, so a cell is made a paragraph. Quotations are left as they are. */
 function blocksOf(text) {
   const blocks = [];
-  visit(unified().use(remarkParse).use(remarkGfm).parse(text), ['paragraph', 'heading', 'tableCell'], ({ children, position }) => {
+  visit(unified().use(remarkParse).use(remarkGfm).parse(text), kBlocks, ({ type, children, position }) => {
+    if (type === 'blockquote') return SKIP;
     if (children.length > 0) blocks.push({ type: 'root', children: [{ type: 'paragraph', children, position }], position });
   });
   return blocks;
