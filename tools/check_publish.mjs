@@ -1,6 +1,6 @@
-// Checks that `npm publish` and publish.yml run before they publish and pack. The package page has its addresses, from which it makes links of
-// README's relative ones. SECURITY.md says where to report, the version is in CHANGELOG, and what is packed is built. tools/set_addresses.mjs sets
-// the addresses.
+// The checks before a release, run by `npm publish` and publish.yml. package.json has the addresses that the package page needs to resolve
+// README's relative links. SECURITY.md says where to report, the version is in CHANGELOG, and the packed files are built. tools/set_addresses.mjs
+// sets the addresses.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail, root } from './lib/shell.mjs';

@@ -1,6 +1,6 @@
 // Tests the constraints with the public JSON-Schema-Test-Suite: node tools/check_schemas.mjs FOLDER [WALKS] [SEED]. FOLDER: `tests` of a checkout
 // of https://github.com/json-schema-org/JSON-Schema-Test-Suite. Prints how many schemas are accepted and which keywords refuse the others. It
-// lists instances that are judged otherwise than the suite says, and which of WALKS random outputs of each accepted schema Ajv finds invalid.
+// lists instances whose result differs from the suite's, and which of WALKS random outputs of each accepted schema are invalid for Ajv.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares Word2Vec.train with gensim on the same text and settings: Spearman with human similarities (wordsim353, simlex999, which come with
-gensim), and words a second of processor time. Build first (npm run build).
+gensim), and words per second of processor time. Build first (npm run build).
 
     .venv/bin/python tools/check_word2vec.py TEXT... [--modes sg cbow] [--seeds 3]
 """

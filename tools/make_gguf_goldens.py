@@ -1,4 +1,4 @@
-"""Writes tests/goldens/gguf: bert-tiny as GGUF files, and blocks of every type with what gguf-py makes of them.
+"""Writes tests/goldens/gguf: bert-tiny as GGUF files, and blocks of every type with gguf-py's values.
 
 Run after make_goldens.py, with `pip install gguf numpy safetensors`. f32.gguf holds the very weights of bert-tiny/model, so that its
 vectors are the same bits; q8_0.gguf and q4_0.gguf what gguf-py quantizes of them; types.gguf holds a tensor of several blocks a type, types.f32 their values in the order of types.json.

@@ -1,6 +1,7 @@
-// `npm run mutate [-- --count 20 --seed 1 --from 0]`: do the tests notice a bug? Changes one operator, constant or statement of src or web at a time,
-// in a copy of the tree under build/mutants, and runs the tests that the room can reach. Prints each mutant that every test let pass.
-// `--from` goes on in the list of a seed; `--room ROOM` takes mutants of one room, `--side src` or `--side web` those of one side; `--list` only shows them.
+// `npm run mutate [-- --count 20 --seed 1 --from 0]`: do the tests notice a bug? Changes one operator, constant or statement of src or web at a
+// time, in a copy of the tree under build/mutants, and runs the tests that the room can reach. Prints each mutant that no test noticed. `--from`
+// continues in the list of a seed; `--room ROOM` takes mutants of one room, `--side src` or `--side web` those of one side; `--list` only shows
+// them.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';

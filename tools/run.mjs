@@ -1,5 +1,5 @@
-// The driver behind the npm scripts: `node tools/run.mjs build|test|check|builds|scale|gpu|models`. A stage that passes is one line with its
-// time; a stage that fails shows everything it said. The last line sums up: N passed, N failed[, N skipped].
+// The driver behind the npm scripts: `node tools/run.mjs build|test|check|builds|scale|gpu|models`. A passing stage prints one line with its
+// time; a failing stage prints all its output. The last line is a summary: N passed, N failed[, N skipped].
 import { setup } from './setup.mjs';
 import { fail } from './lib/shell.mjs';
 import * as stages from './lib/stages.mjs';

@@ -1,5 +1,5 @@
-// Makes a machine ready to build and test wattn: npm dependencies, system packages, Emscripten. Does only what is
-// missing, one line for each thing it does, nothing at all when everything is there. Node built-ins only.
+// Makes a machine ready to build and test wattn: npm dependencies, system packages, Emscripten. Installs only what is missing, and prints one line
+// for each step, or nothing if everything is there. Node built-ins only.
 //
 //   node tools/setup.mjs            (every npm script calls it first)
 //   WATTN_TOOLCHAIN=DIR             share one private Emscripten between clones

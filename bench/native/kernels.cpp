@@ -1,5 +1,5 @@
-// Matrix products at MiniLM's shapes for every variant of this build, in billions of operations a second (a multiply and
-// an add are two), best of several runs.
+// Matrix products at MiniLM's shapes for every variant of this build, in billions of operations per second (a
+// multiply and an add are two), best of several runs.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

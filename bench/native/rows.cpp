@@ -1,5 +1,6 @@
-// Linear layers of one to eight rows, as a decoder has them, in every number format: billions of multiply-adds a second, the best
-// of several runs. "cached": one matrix of 576 x 1536 again and again. "memory": 40 of them in turns, 142 MB in f32.
+// Linear layers of one to eight rows, as in a decoder, in every number format: billions of multiply-adds per second,
+// the best of several runs. "cached": one matrix of 576 x 1536, repeatedly. "memory": 40 of them in turn, 142 MB in
+// f32.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

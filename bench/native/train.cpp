@@ -1,5 +1,5 @@
-// Seconds to train a tokenizer: bench_train DESCRIPTION.json CORPUS [OUT.json]. The corpus is one text a line; the description is
-// what tokenizer/training.h takes. tools/check_trainers.py compares OUT.json with the reference's.
+// Seconds to train a tokenizer: bench_train DESCRIPTION.json CORPUS [OUT.json]. The corpus has one text per line;
+// tokenizer/training.h defines the description. tools/check_trainers.py compares OUT.json with the reference's.
 #include <chrono>
 #include <cstdio>
 #include <fstream>

@@ -1,5 +1,6 @@
-// A language model of 125 M random weights in Node beside native llama.cpp (npm's node-llama-cpp, its own build for this processor): the same GGUF file of 8 bits, one thread
-// each. Tokens a second of processor time, of reading a prompt of CONTEXT tokens (512) and of writing after it, by the median of ROUNDS (7) rounds in turns.
+// A language model of 125 M random weights in Node, compared with native llama.cpp (npm's node-llama-cpp, its own build for this processor): the
+// same 8-bit GGUF file, one thread each. Tokens per second of processor time, for processing a prompt of CONTEXT tokens (512) and for generation,
+// as the median of ROUNDS (7) alternating rounds.
 //   node bench/web/against_llama_cpp.mjs
 import { pipeline } from '../../dist/node.js';
 import { importRival, installRivals } from '../../tools/lib/rivals.mjs';

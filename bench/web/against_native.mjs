@@ -1,6 +1,7 @@
-// wattn against native code in Node, from strings to vectors, one thread each: transformers.js 4.3.1 on onnxruntime-node, whose binaries are in its
-// npm package. 256 texts of 5 to 200 tokens; transformers.js in the batches that suit it best. Interleaved, texts a second.
-// Needs the checkpoint, its ONNX twin (see against_onnxruntime.mjs) and a text file to cut texts from: WATTN_BENCH_TEXT.
+// wattn against native code in Node, from strings to embeddings, one thread each: transformers.js 4.3.1 on onnxruntime-node, whose binaries are in
+// its
+// npm package. 256 texts of 5 to 200 tokens, transformers.js at its best batch size. Interleaved, texts a second. Needs the checkpoint, its ONNX
+// twin (see against_onnxruntime.mjs) and a text file to cut texts from: WATTN_BENCH_TEXT.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { pipeline } from 'wattn';

@@ -1,7 +1,7 @@
-// wattn against transformers.js 4.3.1 on the same checkpoint, from strings to vectors. 256 texts of 5 to 200 tokens in one call, in a
-// page of Chromium, one thread each (the page is not cross-origin isolated), interleaved. Then the peak
-// memory of a Node process. transformers.js runs its int8 file on onnxruntime-web in the page and on native onnxruntime in Node.
-// Needs the checkpoint, its ONNX twin (see against_onnxruntime.mjs) and a text file to cut texts from: WATTN_BENCH_TEXT.
+// wattn against transformers.js 4.3.1 on the same checkpoint, from strings to embeddings. 256 texts of 5 to 200 tokens in one call, in a page of
+// Chromium, one thread each (the page is not cross-origin isolated), interleaved. Then the peak memory of a Node process. transformers.js runs its
+// int8 file on onnxruntime-web in the page and on native onnxruntime in Node. Needs the checkpoint, its ONNX twin (see against_onnxruntime.mjs)
+// and a text file to cut texts from: WATTN_BENCH_TEXT.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

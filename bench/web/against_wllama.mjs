@@ -1,5 +1,6 @@
-// A language model of 125 M random weights in Chromium beside wllama (llama.cpp in WebAssembly): the same GGUF file of 8 bits, one thread each. Tokens a second of reading a prompt
-// of CONTEXT words (512) and of writing after it, by the median of ROUNDS (5) rounds in turns. CHROME: the browser. Needs ../shared/data/tokenizers.
+// A language model of 125 M random weights in Chromium, compared with wllama (llama.cpp in WebAssembly): the same 8-bit GGUF file, one thread
+// each. Tokens per second for processing a prompt of CONTEXT words (512) and for generation, as the median of ROUNDS (5) alternating rounds.
+// CHROME: the browser. Needs ../shared/data/tokenizers.
 //   node bench/web/against_wllama.mjs
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-// Accuracy and speed of Classifier on labelled sets, on MiniLM's vectors: TREC with 16, 64 and 256 examples a label against
-// scikit-learn's LogisticRegression (tests/goldens/classifier), and 1,024 examples of HWU64's 64 labels.
-// `node bench/web/classifier.mjs [MINILM_FOLDER [DATA_FOLDER]]`
+// Accuracy and speed of Classifier on labelled sets, on MiniLM's embeddings: TREC with 16, 64 and 256 examples per label against scikit-learn's
+// LogisticRegression (tests/goldens/classifier), and 1,024 examples of HWU64's 64 labels. `node bench/web/classifier.mjs [MINILM_FOLDER
+// [DATA_FOLDER]]`
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,6 @@
-// Writing by a decoder: a Llama of 125 M random weights, each number format in turns in one process. Tokens a second of processor time after
-// a prompt of CONTEXT tokens (16), by the median of ROUNDS (7) rounds of 24 tokens. Speed is relative to f32 within a round.
-// BEFORE names another build's dist, whose models take turns with these; then the speed relative to it is given, too.
+// Generation by a decoder: a Llama of 125 M random weights, with alternating number formats in one process. Tokens per second of processor time
+// after a prompt of CONTEXT tokens (16), as the median of ROUNDS (7) rounds of 24 tokens. Speed is relative to f32 within a round. BEFORE names
+// another build's dist, whose models alternate with these; the speed relative to it is then printed, too.
 //   node bench/web/decode.mjs [DTYPES] [exact|fast] [THREADS]
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -1,5 +1,5 @@
 // One update of all-MiniLM-L6-v2 on 16 texts of 64 tokens, one thread: processor time relative to the forward pass of the same texts. Then memory:
-// what trainer.plan() says before, and how far the process has grown since it began. Each method in a process of its own.
+// the estimate of trainer.plan(), and the growth of the process since its start. Each method runs in a separate process.
 //   node bench/web/finetuning_step.mjs [fast|exact] [ROUNDS]
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 // Decoding new ids: wattn/tokenizer against hypertok (WebAssembly) and @huggingface/tokenizers (JavaScript), from npm into build/rivals. Whole
-// pieces of up to 250 kB, their lines, and token by token, as a model writes. (hypertok and @huggingface/tokenizers have no streams: they decode
-// each id by itself, which is wrong for characters of several tokens.) One thread, megabytes a second of processor time over all pieces, which the
-// tokenizers take in turns. Says in how many pieces their texts are not wattn's.
+// pieces of up to 250 kB, their lines, and token by token, as in generation. (hypertok and @huggingface/tokenizers have no streams: they decode
+// each id separately, which is wrong for characters of several tokens.) One thread, megabytes per second of processor time over all pieces, in
+// alternating runs. Reports how many pieces have texts that differ from wattn's.
 //   [PIECES=16] node bench/web/fresh_ids.mjs [gpt2,cl100k,o200k,WordPiece,Unigram,SentencePiece] [english,german,chinese,code]
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

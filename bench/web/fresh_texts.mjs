@@ -1,6 +1,6 @@
 // Byte-level BPE on new texts, and on the same texts again: wattn/tokenizer against hypertok (WebAssembly) and gpt-tokenizer (JavaScript), from
-// npm into build/rivals. One thread; megabytes a second of user time, medians over pieces of up to 250 kB, which the tokenizers take in turns.
-// Says in how many pieces their ids are not wattn's.
+// npm into build/rivals. One thread; megabytes per second of user time, medians over pieces of up to 250 kB, in alternating runs. Reports how many
+// pieces have ids that differ from wattn's.
 //   [PIECES=16] node bench/web/fresh_texts.mjs [gpt2,cl100k,o200k] [english,german,chinese,code]
 import { mkdirSync, copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

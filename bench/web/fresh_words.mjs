@@ -1,7 +1,7 @@
 // WordPiece, Unigram and SentencePiece's BPE on new texts, and on the same texts again. wattn/tokenizer runs against kitoken (WebAssembly) and
 // @huggingface/tokenizers (JavaScript), from npm into build/rivals, and against the Rust libraries tokenizers, tokie and kitoken where Python
-// (PYTHON=..) has them. Whole pieces of up to 250 kB, and their lines one by one. One thread; megabytes a second of processor time, medians over
-// the pieces, which the tokenizers take in turns. Says in how many pieces their ids are not wattn's.
+// (PYTHON=..) has them. Whole pieces of up to 250 kB, and their lines one by one. One thread; megabytes per second of processor time, medians over
+// the pieces, in alternating runs. Reports how many pieces have ids that differ from wattn's.
 //   [PIECES=8] node bench/web/fresh_words.mjs [WordPiece,Unigram,SentencePiece] [english,german,chinese,code]
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Text generation, one thread: tokens a second of reading a prompt and of writing, by a Llama with random weights, a third of SmolLM-135M
-// in depth. With WATTN_BENCH_PYTHON (a Python with torch and transformers) beside PyTorch on the same file, in turns.
+// Text generation, one thread: tokens per second for prompt processing and generation, with a Llama of random weights and a third of SmolLM-135M's
+// depth. With WATTN_BENCH_PYTHON (a Python with torch and transformers), also PyTorch on the same file, in alternating runs.
 import { spawnSync } from 'node:child_process';
 import { pipeline } from '../../dist/node.js';
 import { llama } from './lib/llama.mjs';

@@ -1,5 +1,5 @@
-// Vectors on the processor and on a GPU: texts a second by batch size. In Node, with the package `webgpu` and a Vulkan driver (SwiftShader if there is no other, which measures nothing
-// but that it runs).
+// Embeddings on the processor and on a GPU: texts per second by batch size. In Node, with the package `webgpu` and a Vulkan driver (otherwise
+// SwiftShader, which only shows that it runs).
 //   node bench/web/gpu.mjs [MODEL] [--dtype f32|q8] [--batches 1,8,32,128,256] [--software]
 import { parseArgs } from 'node:util';
 import { useSoftwareGpu } from '../../tools/lib/software_gpu.mjs';

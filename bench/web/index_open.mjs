@@ -1,6 +1,6 @@
 // Time to open an index of 100,000 (ROWS) sentences, and for its first keyword, semantic and hybrid search. Each is measured in a new Node
-// process. Medians (and least) of ROUNDS processes, in ms. Vectors are sums of words' random ones, so that no model is in the figures. The index
-// is made once, in build/bench-open. WATTN: folders of built packages to compare in turns, `dist` by default; each makes an index of its own.
+// process. Medians (and minimum) of ROUNDS processes, in ms. Vectors are sums of random word vectors, so the figures include no model. The index
+// is made once, in build/bench-open. WATTN: folders of built packages to compare in alternating runs, `dist` by default; each makes its own index.
 //   [ROWS=100000] [ROUNDS=7] [LANGUAGE=en] [WATTN=dist,OTHER] node bench/web/index_open.mjs
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
-// Other libraries for the same work, each beside wattn on one thread. One embedding by wllama (llama.cpp in WebAssembly, from npm) in Chromium. In
-// Node, a product of matrices by jax-js, and one embedding by wasmicro (a crate, where cargo builds for WebAssembly). Needs what
-// against_onnxruntime.mjs needs. ROUNDS: 7 by default.
+// Compares other libraries with wattn on one thread: one embedding with wllama (llama.cpp in WebAssembly, from npm) in Chromium. In Node, a matrix
+// product with jax-js, and one embedding with wasmicro (a crate, if cargo can build for WebAssembly). Needs what against_onnxruntime.mjs needs.
+// ROUNDS: 7 by default.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,9 +1,9 @@
-// Exact search over 100,000 (ROWS) vectors of 384 numbers, one query at a time, one thread. VectorRows (web/search) is beside a loop in JavaScript
-// and two libraries with approximate graphs, usearch (a native addon) and hnswlib-wasm, with their default settings. Milliseconds a query
-// (medians over queries; the engines take turns) and recall@10 against exact float32, printed and kept under bench/record.
-// The vectors are all-MiniLM-L6-v2's (q8) of distinct English sentences of ../shared/data; embedding them takes a quarter of an hour, once, and
-// resumes. SENTENCES: how many are embedded; further rows are sums of two of them. Building the graphs takes minutes; GRAPHS=0 leaves
-// them out. The rivals are installed into build/rivals, outside the product's dependencies.
+// Exact search over 100,000 (ROWS) vectors of 384 numbers, one query at a time, one thread. VectorRows (web/search) is compared with a loop in
+// JavaScript and two libraries with approximate graphs, usearch (a native addon) and hnswlib-wasm, with their default settings. Milliseconds per
+// query (medians over queries, in alternating runs) and recall@10 against exact float32, printed and kept under bench/record. The vectors are
+// all-MiniLM-L6-v2's (q8) of distinct English sentences of ../shared/data; embedding them takes a quarter of an hour, once, and resumes.
+// SENTENCES: how many are embedded; further rows are sums of two of them. Building the graphs takes minutes; GRAPHS=0 leaves them out. The rivals
+// are installed into build/rivals, outside the product's dependencies.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

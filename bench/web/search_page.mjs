@@ -1,6 +1,6 @@
-// Index in a page: 10,000 documents (DOCUMENTS; lines of a book) are added in Chromium with the model of the package in a worker, while searches go
-// on. Then a document of 10 MB comes, is searched and goes. Prints how long adding takes, how long searches take meanwhile, and how long the
-// page's own thread computes in its longest task. (On a busy machine tasks also wait for a core.) CHROME: the browser.
+// Index in a page: 10,000 documents (DOCUMENTS; lines of a book) are added in Chromium with the bundled model in a worker, while searches
+// continue. Then a document of 10 MB is added, searched and removed. Prints the time to add, the time of searches meanwhile, and the longest task
+// on the page's own thread. (On a busy machine tasks also wait for a core.) CHROME: the browser.
 import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';

@@ -1,7 +1,7 @@
 // `wattn serve` with 64 clients on one core: 1,000 requests of one text each, against the same server without batching (--max-batch-tokens 1).
 // Then against transformers.js behind the same route (lib/rival_server.mjs), on onnxruntime-web and on native onnxruntime. Servers run on core 0,
-// in turns, the clients on the other ones. Requests per second by the clock and by the server's processor time, which other work on the machine
-// disturbs less; medians of the rounds. ROUNDS: 7 by default. REQUESTS: in place of 1,000.
+// one at a time, and the clients on the other cores. Requests per second of wall-clock time and of the server's processor time, which other work
+// on the machine disturbs less; medians of the rounds. ROUNDS: 7 by default. REQUESTS: in place of 1,000.
 // MODELS: only those whose name contains it. Without the checkpoint and its ONNX version (against_onnxruntime.mjs) the model in the package alone.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,8 +1,8 @@
-// One short text at a time: encode, decode and call of wattn's tokenizers against npm's @huggingface/tokenizers in the same process. The
-// texts are the English questions of XQuAD (1,190 of SQuAD's, all distinct). Then `embed` of a text of 8 tokens against its pass: the part of the
-// same calls that is inside WebAssembly. One character of each decoded text is read, as engines put off joining strings.
-// Microseconds of processor time (which counts the collector's threads too), medians of interleaved rounds, and a CSV under bench/record.
-// Needs ../shared/data; the npm rival is installed into build/rivals. ROUNDS=.. sets the rounds, DIST=.. another build's dist.
+// One short text at a time: encode, decode and call of wattn's tokenizers against npm's @huggingface/tokenizers in the same process. The texts are
+// the English questions of XQuAD (1,190 of SQuAD's, all distinct). Then `embed` of a text of 8 tokens compared with the part of the same calls
+// that is inside WebAssembly. One character of each decoded text is read, because engines join strings lazily. Microseconds of processor time
+// (which counts the collector's threads too), medians of interleaved rounds, and a CSV under bench/record. Needs ../shared/data; the npm rival is
+// installed into build/rivals. ROUNDS=.. sets the rounds, DIST=.. another build's dist.
 import { existsSync, readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-// Static embeddings: short texts a second in one call on one thread (wasm, Node), by the clock and by CPU time, which counts where others use the
-// machine. Also model2vec's in Python, where it is installed, and in Rust, where cargo is. The model has the tokenizer of all-MiniLM-L6-v2 and 256
-// random numbers for each token; texts are eight words of a corpus in ../shared/data. PYTHON=... names the interpreter (default python3).
+// Static embeddings: short texts per second in one call on one thread (wasm, Node), by wall-clock and by CPU time (which is the one to compare on
+// a shared machine). Also model2vec in Python and in Rust, if they are installed. The model has the tokenizer of all-MiniLM-L6-v2 and 256 random
+// numbers for each token; texts are eight words of a corpus in ../shared/data. PYTHON=... names the interpreter (default python3).
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,9 +1,10 @@
-// A large site searched in a page, beside Pagefind: how long indexing takes and what it needs. Then 50 queries in Chromium at 9 Mbit/s, 85 ms a
-// request and a processor throttled 4 times. Measured are bytes and time from the focus to the first hits of words and to hits of words and meaning.
-// Then bytes of a further query in the same page. Usage: SITE=folder [PAGEFIND=node_modules/.bin/pagefind] [OUT=folder] node
-// bench/web/static_site.mjs lib/debian_questions.tsv has questions with the pages that answer them. They are about Debian's documentation packages
-// (HTML of python3.11-doc, postgresql-doc-15, python-django-doc, python-sqlalchemy-doc, git-doc, linux-doc-6.1, sqlite3-doc, cmake-doc, nodejs-doc,
-// debian-handbook, debian-policy and installation-guide-amd64, with some of cppreference-doc-en-html and python-scipy-doc: 10,000 pages). OUT keeps the indexes, and those that are there are used again. CHROME: the browser. Skipped without SITE.
+// Search in a large site, compared with Pagefind: time and memory for indexing. Then 50 queries in Chromium at 9 Mbit/s, 85 ms per request and a
+// processor throttled 4 times. Measures bytes and time from the focus to the first keyword hits and to the hybrid hits, and the bytes of another
+// query in the same page. Usage: SITE=folder [PAGEFIND=node_modules/.bin/pagefind] [OUT=folder] node bench/web/static_site.mjs
+// lib/debian_questions.tsv has questions with the pages that answer them. They are about Debian's documentation packages (HTML of python3.11-doc,
+// postgresql-doc-15, python-django-doc, python-sqlalchemy-doc, git-doc, linux-doc-6.1, sqlite3-doc, cmake-doc, nodejs-doc, debian-handbook,
+// debian-policy and installation-guide-amd64, with some of cppreference-doc-en-html and python-scipy-doc: 10,000 pages). OUT keeps the indexes,
+// and those that are there are used again. CHROME: the browser. Skipped without SITE.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -1,7 +1,7 @@
-// wattn's tokenizers (wasm, Node, one thread) against npm's @huggingface/tokenizers in the same process and, where Python has
-// `tokenizers`, the native Rust library on one thread. Lines of English, interleaved: megabytes a second (best of
-// the rounds), ratios, and a CSV under bench/record. Needs ../shared/data; the npm rival is installed into build/rivals,
-// outside the product's dependencies. PYTHON=... names the interpreter (default python3).
+// wattn's tokenizers (wasm, Node, one thread) against npm's @huggingface/tokenizers in the same process and, if Python has `tokenizers`, the
+// native Rust library on one thread. Lines of English, in alternating runs: megabytes per second (best of the rounds), ratios, and a CSV under
+// bench/record. Needs ../shared/data; the npm rival is installed into build/rivals, outside the product's dependencies. PYTHON=... names the
+// interpreter (default python3).
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The documentation's own search: what newcomers ask, with the page that answers, noted before anything was tuned; and what a page says of its box.
+// The documentation's own search: newcomers' questions, with the page that answers each, noted before any tuning; and the page's search box.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../web/support.js';

@@ -1,4 +1,4 @@
-// The package create-wattn (create/): its files, errors and questions. tools/check_fixtures.mjs installs, builds and opens what it makes.
+// The package create-wattn (create/): its files, errors and questions. tools/check_fixtures.mjs installs, builds and opens the projects.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// response_format in model.generate and text2text-generation, values that are streamed as they are written, and batches where a text ends too soon.
+// response_format in model.generate and text2text-generation, values streamed during generation, and batches in which a text ends too early.
 import { join } from 'node:path';
 import { AutoModelForCausalLM, AutoTokenizer, IncompleteError, pipeline, StructuredOutputProcessor } from 'wattn';
 import type { GeneratedText, ResponseFormat, TextGenerationPipeline } from 'wattn';

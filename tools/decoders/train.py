@@ -1,8 +1,9 @@
 """Trains wattn-story, a small decoder of Llama's architecture, on books.
 
-A step sees windows of 256 pieces, each after <|endoftext|>, which also stands between chapters. Which windows those are is a function of the step and the seed. checkpoint.pt
-holds everything a stopped run needs to go on to the same bits (on one processor, with one thread): what follows the last checkpoint is computed again. Loss: cross-entropy of
-the next piece; AdamW; the rate rises for 100 steps, stays, and falls to nothing over the last two fifths.
+A step reads windows of 256 tokens, each after <|endoftext|>, which also separates chapters. The step and the seed determine the windows.
+checkpoint.pt has everything that a stopped run needs to resume with the same bits (on one processor, with one thread): steps after the last
+checkpoint are repeated. Loss: cross-entropy of the next piece; AdamW; the rate rises for 100 steps, stays, and falls to nothing over the last two
+fifths.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-// Builds the documentation into build/docs: README, the guides of docs/ and a reference of every public name, as static files; beside
-// them llms.txt and llms-full.txt, the same for programs. Fails where a public name has no doc comment, or a link leads nowhere. The
-// guides' examples run in their pages (site/run.js), with the built package.
+// Builds the documentation into build/docs: README, the guides of docs/ and a reference of every public name, as static files; also llms.txt and
+// llms-full.txt, the same for programs. Fails if a public name has no doc comment, or a link is broken. The guides' examples run in their pages
+// (site/run.js), with the built package.
 //
 //   npm run docs
 import { createHash } from 'node:crypto';

@@ -1,7 +1,8 @@
 """Gathers the training texts of the models, and removes texts that the evaluation sets share.
 
-Every source may be used in a model that ships; card.py prints the table below. Evaluation text (STS-B, STS 2012-16, SST-2 dev and test, XQuAD, CISI, MED, the
-test texts of TREC, HWU64 and SNIPS) never enters: a text goes when, letters and digits alone, it equals an evaluation text or shares 40 letters in a row.
+Every source may be used in a model that ships; card.py prints the table below. Evaluation text (STS-B, STS 2012-16, SST-2 dev and test, XQuAD,
+CISI, MED, the test texts of TREC, HWU64 and SNIPS) is never included: a text is removed if its letters and digits equal those of an evaluation
+text, or share 40 in a row with one.
 """
 
 import bz2

@@ -1,6 +1,6 @@
 """A judge model for sentiment, and its labels for many texts: an encoder fine-tuned on texts with a label (negative, neutral, positive), its
 probabilities on those, on unlabelled texts of the same kind, and on texts made of both (as in Tang et al. 2019, arXiv 1903.12136). train.py
-learns from feelings.txt and feelings.npy. Seeded; may be stopped while it labels: what is done counts, and it goes on from there.
+trains on feelings.txt and feelings.npy. Seeded; labelling can be interrupted and resumes.
 """
 
 import argparse

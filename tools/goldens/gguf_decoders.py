@@ -1,5 +1,5 @@
-"""gguf-decoders/: GGUF files as llama.cpp's converter writes them, and what transformers' generate() makes of the same weights: T5,
-Qwen2 in blocks of every kind, Llama with its scaling as factors of frequencies."""
+"""gguf-decoders/: GGUF files as llama.cpp's converter writes them, and transformers' generate() output with the same weights: T5, Qwen2 in blocks
+of every kind, Llama with its scaling as factors of frequencies."""
 import json
 import shutil
 

@@ -1,5 +1,5 @@
-"""hub_layouts/: encoders whose files on the hub have a layout of their own: jina-embeddings-v3 and jina-reranker-v2 (flash names, a matrix for
-queries, keys and values, a LoRA for each task), nomic-embed-text-v2-moe."""
+"""hub_layouts/: encoders whose files on the Hub have a special layout: jina-embeddings-v3 and jina-reranker-v2 (flash names, a matrix for queries,
+keys and values, a LoRA for each task), nomic-embed-text-v2-moe."""
 import json
 import pathlib
 import re

@@ -1,5 +1,5 @@
-"""insides/: the tiny models of decoders/, seq2seq/, architectures/ and bert-tiny/ looked into and changed: queries, keys and values, heads scaled,
-activations patched, and what the head makes of each layer's output."""
+"""insides/: the tiny models of decoders/, seq2seq/, architectures/ and bert-tiny/ inspected and changed: queries, keys and values, scaled heads,
+patched activations, and the head's output for each layer."""
 import json
 import re
 import shutil

@@ -1,6 +1,6 @@
 """late-interaction/: tiny ColBERTs as PyLate and as the original ColBERT save them, with the token vectors, scores and rankings of PyLate.
 
-PyLate needs older versions of its libraries than the other parts, so this part has an environment of its own (tools/requirements.txt)."""
+PyLate needs older versions of its libraries than the other parts, so this part has its own environment (tools/requirements.txt)."""
 import contextlib
 import io
 import json

@@ -1,6 +1,6 @@
-"""nn/: what PyTorch makes of every building block, and transformers of generation, T5's buckets, ALiBi and rotary positions.
+"""nn/: PyTorch's results for every building block, and transformers' for generation, T5's buckets, ALiBi and rotary positions.
 
-Each answer is computed in float64 from numbers of three decimals (as float32) and rounded once; `diff` is how far torch's own float32 is from it.
+Each result is computed in float64 from numbers with three decimals (as float32) and rounded once; `diff` is the difference to torch's own float32.
 """
 import math
 import shutil

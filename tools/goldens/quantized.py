@@ -1,4 +1,5 @@
-"""quantized/: tiny random models whose matrices are quantized, in the layout of each method, and what torch makes of the numbers that they mean.
+"""quantized/: tiny random models whose matrices are quantized, in the layout of each method, and torch's results with the numbers that they
+represent.
 
 The numbers come from the formulas of the methods in numpy, in f32, and are compared here with the method's own library where it runs on a CPU
 (bitsandbytes, mlx, compressed-tensors, and transformers for FP8). GPTQ's and AWQ's libraries need a GPU to pack, so their packing is here:

@@ -1,5 +1,5 @@
-"""ranking/ranking.json: what sentence-transformers' CrossEncoder makes of queries and documents with the tiny ranker of tasks/, by the
-activation that config_sentence_transformers.json or config.json names in its new words, in its old ones, or not at all."""
+"""ranking/ranking.json: the results of sentence-transformers' CrossEncoder for queries and documents with the tiny ranker of tasks/, with the
+activation that config_sentence_transformers.json or config.json names with its new keys, its old keys, or not at all."""
 import json
 import pathlib
 import shutil

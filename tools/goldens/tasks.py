@@ -1,6 +1,7 @@
 """tests/goldens/tasks: heads over the encoder of bert-tiny, and the results of transformers' pipelines with them.
 
-Question answering left transformers with v5: its answers come from `tools/make_answer_goldens.py`, run with a 4.x beside this one.
+Question answering left transformers with v5: its answers come from `tools/make_answer_goldens.py`, run with transformers 4.x in a separate
+environment.
 """
 import json
 

@@ -1,4 +1,4 @@
-"""tests/goldens/tokenizers: what real tokenizers of every model, and tokenizers put together at random, answer: one hash a text.
+"""tests/goldens/tokenizers: the results of real tokenizers of every model and of randomly composed ones, as one hash per text.
 
 The texts are those of minilm/texts.json. A hash is of the lines: ids, type ids, special-tokens mask, offsets (flat, in code points), word
 ids, sequence ids, the tokens' strings (with U+001F between them), the decoded text, and the decoded text without special tokens; of every answer in a list.

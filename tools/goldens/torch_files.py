@@ -1,4 +1,4 @@
-"""torch/: files of torch.save, and the tensors that torch makes of them. The tiny BERT of bert-tiny/ as pytorch_model.bin."""
+"""torch/: files from torch.save, and the tensors that torch reads from them. The tiny BERT of bert-tiny/ as pytorch_model.bin."""
 import io
 import shutil
 import zipfile

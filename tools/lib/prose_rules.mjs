@@ -1,4 +1,4 @@
-// Rules for English, in documents and in source. Each takes a sentence, { words, prose }, and says what is wrong. `words` has words and the marks
+// Rules for English, in documents and in source. Each takes a sentence, { words, prose }, and returns its problem. `words` has words and the marks
 // between them, in order; `prose` is the sentence with its code left out.
 
 const kMostWords = 30;

@@ -1,4 +1,5 @@
-// A page's calls to what it stores fail, or end with the page. page.js imports this file; a test calls, for n = 1, 2, .. until a run makes fewer calls:
+// Makes a page's storage calls fail, or ends the page at one of them. page.js imports this file; a test calls, for n = 1, 2, .. until a run makes
+// fewer calls:
 //
 //     await page.call('failNthBrowserCall', n, { error: 'QuotaExceededError' });
 //     const said = await page.call('index', 'notes', { store: 'opfs' }, 'add', documents);

@@ -1,4 +1,4 @@
-// Loaded before a program by `node --import` (child.ts): its calls fail, or it dies at one. WATTN_FAULTS says which.
+// Loaded before a program by `node --import` (child.ts): its calls fail, or it dies at one of them. WATTN_FAULTS selects the calls.
 import { isMainThread } from 'node:worker_threads';
 import { calls } from './calls.js';
 import { Faults } from './faults.js';

@@ -1,7 +1,7 @@
 """The tagger: layers of wattn-base with a head of TAGS, and a tokenizer that sees capital letters.
 
-wattn-base reads lower case only, which makes names harder to find. Its vocabulary stays, but before a word with a capital letter the tokenizer
-puts a mark, a piece of its own that such texts hardly have.
+wattn-base reads lower case only, which makes names harder to find. Its vocabulary is unchanged, but the tokenizer puts a marker before a
+capitalised word: an existing piece that is rare in these texts.
 """
 
 import json
