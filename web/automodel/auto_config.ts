@@ -5,12 +5,12 @@ import { loadFrom } from '../source/load_from.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 
-/** What it reads. */
+/** The type of a loaded config.json. */
 export type AutoConfig = Record<string, any>;
-/** A model's config.json. `describeModel` says what a model can do, of GGUF files as well. */
+/** Loads a model's config.json. To find out what a model can do, also for GGUF files, use `describeModel`. */
 export const AutoConfig = {
   /**
-   * Reads the config of a repository: its fields under their names.
+   * Reads a repository's config.json. Fields keep their names.
    *
    *     const { model_type, hidden_size } = await AutoConfig.from_pretrained('openai-community/gpt2');
    *

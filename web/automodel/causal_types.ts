@@ -3,9 +3,9 @@ import type { Tensor } from '../core/tensor.js';
 import type { Generates } from '../generation/generation_types.js';
 import type { ForwardOptions, Loaded, LogitLens, ModelInputs, ModelOutput, OutputWith } from '../engine/types.js';
 
-/** `patch` also accepts `'final_norm.output'`. */
+/** Options of a decoder's forward pass. `patch` also accepts `'final_norm.output'`. */
 export interface CausalForwardOptions extends ForwardOptions {
-  /** Whether the logits are among the results. Default `true`. */
+  /** Include the logits in the result. Default `true`. */
   output_logits?: boolean;
 }
 
@@ -16,7 +16,7 @@ export interface CausalForwardOptions extends ForwardOptions {
  */
 export type CausalOutput = Omit<ModelOutput, 'pooler_output' | 'start_logits' | 'end_logits'>;
 
-/** A decoder: `await model({ input_ids })` gives its logits, `await model.generate({ input_ids })` what follows. */
+/** A loaded decoder. `await model({ input_ids })` returns logits; `await model.generate({ input_ids })` returns generated token ids. */
 export interface CausalModel extends Loaded, Generates {
   <Options extends CausalForwardOptions = {}>(
     inputs: Omit<ModelInputs, 'token_type_ids'>,
@@ -38,37 +38,37 @@ export interface Seq2SeqInputs extends Omit<ModelInputs, 'token_type_ids'> {
 
 /** Options of an encoder-decoder's forward pass. */
 export interface Seq2SeqForwardOptions extends ForwardOptions {
-  /** Factors of the encoder's attention weights, `[layers, heads]` or `[heads]`. */
+  /** Factors for the encoder's attention weights, `[layers, heads]`, or `[heads]` for all layers. */
   head_mask?: NonNullable<ForwardOptions['head_mask']>;
-  /** The same for the decoder. */
+  /** The same for the decoder's self-attention. */
   decoder_head_mask?: NonNullable<ForwardOptions['head_mask']>;
-  /** The same for cross attention. */
+  /** The same for cross-attention. */
   cross_attn_head_mask?: NonNullable<ForwardOptions['head_mask']>;
   /**
    * Activation patching, as in `ForwardOptions`. Names begin with `encoder.` or `decoder.`: `'encoder.layer.0.output'`,
    * `'decoder.layer.1.attention.query'`, `'decoder.layer.1.cross_attention.key'` (`query`, `value`, `context`, `output`). Keys and values of
-   * cross attention belong to the source, `[batch, source, width]`.
+   * cross-attention come from the source, `[batch, source, width]`.
    */
   patch?: NonNullable<ForwardOptions['patch']>;
 }
 
-/** Masked tokens are skipped, and their outputs are zeros. */
+/** The result of an encoder-decoder's forward pass. Masked tokens are skipped, and their outputs are zeros. */
 export interface Seq2SeqOutput {
-  /** `[batch, target, vocab]`. */
+  /** Scores of the next token at each position, `[batch, target, vocab]`. */
   logits: Tensor<'float32'>;
-  /** `[batch, source, hidden]`. */
+  /** The encoder's output, `[batch, source, hidden]`. */
   encoder_last_hidden_state: Tensor<'float32'>;
   /** The embeddings, then each layer: `[batch, source, hidden]`. */
   encoder_hidden_states?: Tensor<'float32'>[];
-  /** `[batch, target, hidden]`. */
+  /** The embeddings, then each layer: `[batch, target, hidden]`. */
   decoder_hidden_states?: Tensor<'float32'>[];
-  /** One of each layer: `[batch, heads, source, source]`. */
+  /** One tensor per layer: `[batch, heads, source, source]`. */
   encoder_attentions?: Tensor<'float32'>[];
-  /** `[batch, heads, target, target]`. */
+  /** One tensor per layer: `[batch, heads, target, target]`. */
   decoder_attentions?: Tensor<'float32'>[];
-  /** `[batch, heads, target, source]`. */
+  /** One tensor per layer: `[batch, heads, target, source]`. */
   cross_attentions?: Tensor<'float32'>[];
-  /** One of each layer, as used for the scores: `[batch, heads, source, head_dim]`. */
+  /** One tensor per layer, as used for the scores: `[batch, heads, source, head_dim]`. */
   encoder_queries?: Tensor<'float32'>[];
   /** `[batch, heads, source, head_dim]`. */
   encoder_keys?: Tensor<'float32'>[];
@@ -86,11 +86,14 @@ export interface Seq2SeqOutput {
   cross_keys?: Tensor<'float32'>[];
   /** `[batch, heads, source, head_dim]`. */
   cross_values?: Tensor<'float32'>[];
-  /** For the decoder. */
+  /** The decoder's logit lens, with the option `logit_lens`. */
   logit_lens?: LogitLens;
 }
 
-/** An encoder-decoder: `await model({ input_ids, decoder_input_ids })` gives logits, `await model.generate({ input_ids })` what follows. */
+/**
+ * A loaded encoder-decoder. `await model({ input_ids, decoder_input_ids })` returns logits; `await model.generate({ input_ids })` returns generated
+ * token ids.
+ */
 export interface Seq2SeqModel extends Loaded, Generates {
   <Options extends Seq2SeqForwardOptions = {}>(
     inputs: Seq2SeqInputs,

@@ -16,18 +16,18 @@ const isPipeline = (task: string) => (value: unknown) =>
   has(value, 'task', 'info', 'dispose') && (value as { task: string }).task === task;
 
 /**
- * A loaded model: what `AutoModel..from_pretrained` gives, and the member `model` of a pipeline.
+ * Any loaded model: the result of `AutoModel..from_pretrained`, or the member `model` of a pipeline. For `instanceof`.
  *
  * @example
  * const model = await AutoModel.from_pretrained();
  * model instanceof PreTrainedModel; // => true
  */
 export class PreTrainedModel {
-  /** What `instanceof` finds: any loaded model. */
+  /** `instanceof` is true for any loaded model. */
   static [Symbol.hasInstance](value: unknown): boolean {
     return has(value, 'config', 'dispose') && !has(value, 'task');
   }
-  /** As `AutoModel.from_pretrained`. */
+  /** The same as `AutoModel.from_pretrained`. */
   static from_pretrained(...args: Parameters<typeof AutoModel.from_pretrained>): Promise<AnyModel> {
     return AutoModel.from_pretrained(...args) as Promise<AnyModel>;
   }
@@ -36,18 +36,18 @@ export class PreTrainedModel {
 export interface PreTrainedModel extends AnyModel {}
 
 /**
- * A loaded tokenizer.
+ * Any loaded tokenizer, for `instanceof`.
  *
  * @example
  * const tokenizer = await AutoTokenizer.from_pretrained();
  * tokenizer instanceof PreTrainedTokenizer; // => true
  */
 export class PreTrainedTokenizer {
-  /** What `instanceof` finds: any loaded tokenizer. */
+  /** `instanceof` is true for any loaded tokenizer. */
   static [Symbol.hasInstance](value: unknown): boolean {
     return has(value, 'batch_decode', 'convert_tokens_to_ids');
   }
-  /** As `AutoTokenizer.from_pretrained`. */
+  /** The same as `AutoTokenizer.from_pretrained`. */
   static from_pretrained(...args: Parameters<typeof AutoTokenizer.from_pretrained>): Promise<Tokenizer> {
     return AutoTokenizer.from_pretrained(...args);
   }
@@ -55,10 +55,10 @@ export class PreTrainedTokenizer {
 /** A loaded tokenizer. */
 export interface PreTrainedTokenizer extends Tokenizer {}
 
-/** The other name of `PreTrainedTokenizer`. */
+/** Another name of `PreTrainedTokenizer`. */
 export type TokenizersBackend = PreTrainedTokenizer;
 /**
- * The other name of `PreTrainedTokenizer`.
+ * Another name of `PreTrainedTokenizer`.
  *
  * @example
  * (await AutoTokenizer.from_pretrained()) instanceof TokenizersBackend; // => true
@@ -74,18 +74,18 @@ export const TokenizersBackend = PreTrainedTokenizer;
  */
 export class PretrainedConfig {
   [field: string]: any;
-  /** What `instanceof` finds: the contents of a config.json. */
+  /** `instanceof` is true for the contents of a config.json. */
   static [Symbol.hasInstance](value: unknown): boolean {
     return has(value, 'model_type');
   }
-  /** As `AutoConfig.from_pretrained`. */
+  /** The same as `AutoConfig.from_pretrained`. */
   static from_pretrained(...args: Parameters<typeof AutoConfig.from_pretrained>): Promise<Record<string, any>> {
     return AutoConfig.from_pretrained(...args);
   }
 }
 
 /**
- * Errors that say that a model, or a file of it, is not there.
+ * The errors thrown when a model, or one of its files, does not exist. For `instanceof`.
  *
  * @example
  * try {
@@ -95,28 +95,28 @@ export class PretrainedConfig {
  * }
  */
 export class ModelFileNotFoundError extends Error {
-  /** What `instanceof` finds: a `ModelFormatError`, or a `NetworkError` with status 404. */
+  /** `instanceof` is true for a `ModelFormatError`, and for a `NetworkError` with status 404. */
   static override [Symbol.hasInstance](error: unknown): boolean {
     return error instanceof ModelFormatError || (error instanceof NetworkError && error.status === 404);
   }
 }
 
 /**
- * What is stored of models.
+ * Queries and clears the cache of downloaded models.
  *
  * @example
  * (await ModelRegistry.get_available_dtypes()).length; // => 4
  */
 export class ModelRegistry {
-  /** Whether a model can be loaded without the network. */
+  /** Resolves to `true` if the model can be loaded without a network. */
   static is_cached(model: string): Promise<boolean> {
     return cache.has(model);
   }
-  /** Deletes what is stored of a model. */
+  /** Deletes all cached files of a model. */
   static async clear_cache(model: string): Promise<void> {
     await cache.delete(model);
   }
-  /** All data types: they are made while a model loads. */
+  /** All data types of wattn, for any model: weights are converted while they load. */
   static async get_available_dtypes(_model?: string): Promise<string[]> {
     return ['fp32', 'fp16', 'q8', 'q4'];
   }
@@ -124,41 +124,41 @@ export class ModelRegistry {
 
 /** The pipeline of `'feature-extraction'`. */
 export type FeatureExtractionPipeline = Pipelines['feature-extraction'];
-/** For instanceof. */
+/** For `instanceof`. */
 export const FeatureExtractionPipeline = { [Symbol.hasInstance]: isPipeline('feature-extraction') };
 /** The pipeline of `'text-classification'`. */
 export type TextClassificationPipeline = Pipelines['text-classification'];
-/** For instanceof. */
+/** For `instanceof`. */
 export const TextClassificationPipeline = { [Symbol.hasInstance]: isPipeline('text-classification') };
 /** The pipeline of `'token-classification'`. */
 export type TokenClassificationPipeline = Pipelines['token-classification'];
-/** For instanceof. */
+/** For `instanceof`. */
 export const TokenClassificationPipeline = { [Symbol.hasInstance]: isPipeline('token-classification') };
 /** The pipeline of `'question-answering'`. */
 export type QuestionAnsweringPipeline = Pipelines['question-answering'];
-/** For instanceof. */
+/** For `instanceof`. */
 export const QuestionAnsweringPipeline = { [Symbol.hasInstance]: isPipeline('question-answering') };
 /** The pipeline of `'fill-mask'`. */
 export type FillMaskPipeline = Pipelines['fill-mask'];
-/** For instanceof. */
+/** For `instanceof`. */
 export const FillMaskPipeline = { [Symbol.hasInstance]: isPipeline('fill-mask') };
 /** The pipeline of `'summarization'`. */
 export type SummarizationPipeline = Pipelines['summarization'];
-/** For instanceof. */
+/** For `instanceof`. */
 export const SummarizationPipeline = { [Symbol.hasInstance]: isPipeline('summarization') };
 /** The pipeline of `'translation'`. */
 export type TranslationPipeline = Pipelines['translation'];
-/** For instanceof. */
+/** For `instanceof`. */
 export const TranslationPipeline = { [Symbol.hasInstance]: isPipeline('translation') };
 /** The pipeline of `'text2text-generation'`. */
 export type Text2TextGenerationPipeline = Pipelines['text2text-generation'];
-/** For instanceof. */
+/** For `instanceof`. */
 export const Text2TextGenerationPipeline = { [Symbol.hasInstance]: isPipeline('text2text-generation') };
 /** The pipeline of `'text-generation'`. */
 export type TextGenerationPipeline = Pipelines['text-generation'];
-/** For instanceof. */
+/** For `instanceof`. */
 export const TextGenerationPipeline = { [Symbol.hasInstance]: isPipeline('text-generation') };
 /** The pipeline of `'zero-shot-classification'`. */
 export type ZeroShotClassificationPipeline = Pipelines['zero-shot-classification'];
-/** For instanceof. */
+/** For `instanceof`. */
 export const ZeroShotClassificationPipeline = { [Symbol.hasInstance]: isPipeline('zero-shot-classification') };

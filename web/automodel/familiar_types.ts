@@ -8,44 +8,44 @@ import type { Answer, Entity, EntityGroup, MaskFilling, ZeroShotResult } from '.
 import type { ChatMessage } from '../tokenizer/types.js';
 import type { LabelScore } from '../vectors/types.js';
 
-/** The other names of tasks. */
+/** Alternative names of tasks. */
 export type AliasType = 'sentiment-analysis' | 'ner' | 'embeddings';
-/** What `pipeline` takes as its task. */
+/** The task names that `pipeline` accepts. */
 export type PipelineType = keyof Pipelines;
-/** The tasks, each by its own name. */
+/** The tasks, without alternative names. */
 export type TaskType = Exclude<PipelineType, AliasType>;
-/** The pipelines of the tasks. */
+/** The pipeline type of each task. */
 export type SupportedTasks = { [Task in TaskType]: Pipelines[Task] };
-/** The pipelines under the other names. */
+/** The pipeline type of each alternative name. */
 export type AliasTasks = { [Task in AliasType]: Pipelines[Task] };
-/** The pipelines of all names. */
+/** The pipeline type of each task name. */
 export type AllTasks = Pipelines;
 
 /** The result of `fill-mask` for a text with one mask. */
 export type FillMaskOutput = MaskFilling[];
-/** The labels of a text. */
+/** The labels of a text with their scores. */
 export type TextClassificationOutput = LabelScore[];
-/** The tokens, or the entities with an `aggregation_strategy`. */
+/** Tokens with their labels; with an `aggregation_strategy`, entities. */
 export type TokenClassificationOutput<O = { aggregation_strategy?: 'none' }> = O extends {
   aggregation_strategy: 'simple' | 'first' | 'average' | 'max';
 }
   ? EntityGroup[]
   : Entity[];
-/** One answer, with its place in the text. */
+/** An answer, with its position in the text. */
 export type QuestionAnsweringOutput = Answer;
-/** The labels of a text that were named in the call. */
+/** The scores of the labels that the call named. */
 export type ZeroShotClassificationOutput = ZeroShotResult;
 /** The summaries of a text. */
 export type SummarizationOutput = Text2Text<'summary_text'>[];
 /** The translations of a text. */
 export type TranslationOutput = Text2Text<'translation_text'>[];
-/** The texts made from a text. */
+/** The texts generated from a text. */
 export type Text2TextGenerationOutput = Text2Text<'generated_text'>[];
-/** What follows a text. */
+/** The texts generated from a prompt. */
 export type TextGenerationStringOutput = GeneratedText<string>[];
-/** A chat with the answer as its last message. */
+/** A chat that ends with the generated answer. */
 export type TextGenerationChatOutput = GeneratedText<ChatMessage[]>[];
-/** What follows a text or a chat. */
+/** The texts generated from a prompt or a chat. */
 export type TextGenerationOutput = GeneratedText<string | ChatMessage[]>[];
 
 /** The function that `progress_callback` takes. */
@@ -57,9 +57,12 @@ export type PretrainedTokenizerOptions = SourceOptions & {
   /** Used instead of the model's config.json. */
   config?: Record<string, unknown> | null;
 };
-/** What `dtype` takes. */
+/** The values that `dtype` accepts, as strings. */
 export type DataType = Extract<NonNullable<ModelOptions['dtype']>, string>;
-/** What `device` takes: `'wasm'`, `'cpu'` and `'auto'` are where wattn runs, and a warning names any other. */
+/**
+ * The values that `device` accepts. `'webgpu'` and `'gpu'` use a GPU, `'auto'` the faster of both; all others use the CPU. Names of other devices cause
+ * a warning.
+ */
 export type DeviceType = 'auto' | 'gpu' | 'cpu' | 'wasm' | 'webgpu' | 'cuda' | 'dml' | 'coreml' | 'webnn' | 'webnn-npu' | 'webnn-gpu' | 'webnn-cpu'; // prettier-ignore
 
 /** Nested lists of numbers, as `tolist()` gives them. */
@@ -82,25 +85,25 @@ export type DataArray =
 type With<Name extends keyof ModelOutput> = Omit<ModelOutput, Name> & Required<Pick<ModelOutput, Name>>;
 /** The output of a model without a head. */
 export type BaseModelOutput = ModelOutput;
-/** The output of a decoder. */
+/** The output of a decoder, `AutoModelForCausalLM`. */
 export type CausalLMOutput = With<'logits'>;
-/** The output of a decoder. Keys and values do not leave WebAssembly. */
+/** The output of a decoder. It has no `past_key_values`: keys and values stay inside WebAssembly. */
 export type CausalLMOutputWithPast = With<'logits'>;
 /** The output of a masked language model. */
 export type MaskedLMOutput = With<'logits'>;
-/** The output of a model that finds answers. */
+/** The output of a question-answering model. */
 export type QuestionAnsweringModelOutput = With<'start_logits' | 'end_logits'>;
 /** The output of an encoder-decoder. */
 export type Seq2SeqLMOutput = Pick<With<'logits'>, 'logits'>;
-/** The output of a model that classifies texts. */
+/** The output of a text classifier. */
 export type SequenceClassifierOutput = With<'logits'>;
-/** The output of a model that classifies tokens. */
+/** The output of a token classifier. */
 export type TokenClassifierOutput = With<'logits'>;
 
-/** A loaded model of any kind. */
+/** Any loaded model. */
 export interface AnyModel extends Loaded {
   (inputs: any, options?: any): Promise<any>;
-  /** Generates, as decoders and encoder-decoders do; for others an `UnsupportedError`. */
+  /** Generates text with a decoder or encoder-decoder. Any other model throws an `UnsupportedError`. */
   generate(options: any): Promise<any>;
   /** The contents of config.json. */
   readonly config: Readonly<Record<string, any>>;

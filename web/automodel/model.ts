@@ -116,65 +116,65 @@ const withGenerate = <M extends object>(engine: AnyEngine, model: M) =>
   });
 
 // Objects, not the results of a call: a bundler leaves out those that a page does not name.
-/** What it loads. */
+/** The type of a loaded model. */
 export type AutoModel = Model;
-/** Models without a head: token ids in, hidden states and attentions out. For an encoder-decoder, its encoder. */
+/** Loads a model without its head: token ids in, hidden states and attentions out. From an encoder-decoder it loads the encoder. */
 export const AutoModel = {
-  /** Loads a model. model: see `ModelSpecifier`. */
+  /** Loads a model. See `ModelSpecifier` for `model`. */
   from_pretrained: (model?: ModelSpecifier | null, options?: ModelOptions): Promise<Model> =>
     loadModel('AutoModel', 'none', model, options),
 };
 
-/** What it loads. */
+/** The type of a loaded model. */
 export type AutoModelForSequenceClassification = Model;
-/** With the checkpoint's head: `logits` `[batch, labels]`. */
+/** Loads a model with its classification head. `logits` are `[batch, labels]`. */
 export const AutoModelForSequenceClassification = {
-  /** Loads a model. model: see `ModelSpecifier`. */
+  /** Loads a model. See `ModelSpecifier` for `model`. */
   from_pretrained: (model?: ModelSpecifier | null, options?: ModelOptions): Promise<Model> =>
     loadModel('AutoModelForSequenceClassification', 'sequence', model, options),
 };
 
-/** What it loads. */
+/** The type of a loaded model. */
 export type AutoModelForTokenClassification = Model;
-/** `logits` `[batch, seq, labels]`. */
+/** Loads a model with its token classification head. `logits` are `[batch, seq, labels]`. */
 export const AutoModelForTokenClassification = {
-  /** Loads a model. model: see `ModelSpecifier`. */
+  /** Loads a model. See `ModelSpecifier` for `model`. */
   from_pretrained: (model?: ModelSpecifier | null, options?: ModelOptions): Promise<Model> =>
     loadModel('AutoModelForTokenClassification', 'token', model, options),
 };
 
-/** What it loads. */
+/** The type of a loaded model. */
 export type AutoModelForQuestionAnswering = Model;
-/** `start_logits` and `end_logits`, `[batch, seq]`. */
+/** Loads a model with its question-answering head. `start_logits` and `end_logits` are `[batch, seq]`. */
 export const AutoModelForQuestionAnswering = {
-  /** Loads a model. model: see `ModelSpecifier`. */
+  /** Loads a model. See `ModelSpecifier` for `model`. */
   from_pretrained: (model?: ModelSpecifier | null, options?: ModelOptions): Promise<Model> =>
     loadModel('AutoModelForQuestionAnswering', 'answer', model, options),
 };
 
-/** What it loads. */
+/** The type of a loaded model. */
 export type AutoModelForMaskedLM = Model;
-/** `logits` `[batch, seq, vocab]`. */
+/** Loads a masked language model. `logits` are `[batch, seq, vocab]`. */
 export const AutoModelForMaskedLM = {
-  /** Loads a model. model: see `ModelSpecifier`. */
+  /** Loads a model. See `ModelSpecifier` for `model`. */
   from_pretrained: (model?: ModelSpecifier | null, options?: ModelOptions): Promise<Model> =>
     loadModel('AutoModelForMaskedLM', 'masked_lm', model, options),
 };
 
-/** What it loads. */
+/** The type of a loaded decoder. */
 export type AutoModelForCausalLM = CausalModel;
-/** Decoders: token ids in, logits, hidden states and attentions out. */
+/** Loads a decoder: token ids in, logits, hidden states and attentions out. */
 export const AutoModelForCausalLM = {
-  /** Loads a model. model: see `ModelSpecifier`. */
+  /** Loads a model. See `ModelSpecifier` for `model`. */
   from_pretrained: (model?: ModelSpecifier | null, options?: ModelOptions): Promise<CausalModel> =>
     loadModel<CausalModel>('AutoModelForCausalLM', 'causal_lm', model, options),
 };
 
-/** What it loads. */
+/** The type of a loaded encoder-decoder. */
 export type AutoModelForSeq2SeqLM = Seq2SeqModel;
-/** Encoder-decoders: ids of the source and of the target so far in, logits and all attentions out. */
+/** Loads an encoder-decoder: ids of the source and of the target so far in, logits and all attentions out. */
 export const AutoModelForSeq2SeqLM = {
-  /** Loads a model. model: see `ModelSpecifier`. */
+  /** Loads a model. See `ModelSpecifier` for `model`. */
   async from_pretrained(model: ModelSpecifier, options?: ModelOptions): Promise<Seq2SeqModel> {
     const engine = await loadEngine('AutoModelForSeq2SeqLM.from_pretrained', model, options ?? {}, 'seq2seq_lm', true);
     return withGenerate(engine, (await import('./seq2seq_forward.js')).makeSeq2SeqModel(engine)) as unknown as Seq2SeqModel;

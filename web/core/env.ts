@@ -3,7 +3,7 @@ import type { Env } from './types.js';
 
 declare const __WATTN_VERSION__: string; // of package.json
 
-/** Global settings, read whenever something is loaded. */
+/** Global settings. They are read at each load. */
 export const env: Env = (shared.env ??= {
   remoteHost: 'https://huggingface.co',
   remotePathTemplate: '{model}/resolve/{revision}/',

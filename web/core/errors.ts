@@ -37,7 +37,7 @@ function setName(error: { prototype: WattnError }, name: string, code: string): 
 }
 
 /**
- * A model file is missing or does not follow its format.
+ * A model file is missing or malformed.
  *
  * @example
  * try {
@@ -53,7 +53,7 @@ export class ModelFormatError extends WattnError {
 }
 
 /**
- * A valid request or file that wattn, or this JavaScript engine, does not support.
+ * The request or file is valid, but wattn or this JavaScript engine does not support it.
  *
  * @example
  * const embed = await pipeline('feature-extraction', undefined, { worker: true });
@@ -70,7 +70,7 @@ export class UnsupportedError extends WattnError {
 }
 
 /**
- * An argument or option of a call is wrong.
+ * An argument or option is invalid.
  *
  * @example
  * try {
@@ -86,7 +86,7 @@ export class InputError extends WattnError {
 }
 
 /**
- * There is not enough memory for a call.
+ * There is not enough memory.
  *
  * @example
  * try {
@@ -102,7 +102,8 @@ export class OutOfMemoryError extends WattnError {
 }
 
 /**
- * A call in the wrong state: after `dispose()`, after a failure inside WebAssembly, or with files of wattn missing or of different builds.
+ * The call is not possible in this state: after `dispose()`, after a failure inside WebAssembly, or when wattn's own files are missing or from different
+ * builds.
  *
  * @example
  * try {
@@ -136,7 +137,7 @@ export class AbortError extends WattnError {
 }
 
 /**
- * A request failed: no response, an error status, a broken connection, or another file than the requested one.
+ * A request failed: no response, an error status, a broken connection, or the wrong file in the response.
  *
  * @example
  * env.fetch = async () => new Response('busy', { status: 403 });
@@ -166,7 +167,7 @@ export class NetworkError extends WattnError {
 }
 
 /**
- * A text that `response_format` constrains was ended by its length before it was whole.
+ * Generation reached its length limit before the text satisfied `response_format`.
  *
  * @example
  * // pipe: a pipeline of 'text-generation'
@@ -180,15 +181,15 @@ export class NetworkError extends WattnError {
  * };
  */
 export class IncompleteError extends WattnError {
-  /** What was written. */
+  /** The text generated so far. */
   readonly text: string;
-  /** The ids of the tokens that were written. */
+  /** The token ids generated so far. */
   readonly tokens: number[];
-  /** How many tokens its prompt has. */
+  /** Number of tokens of the prompt. */
   readonly prompt_tokens: number;
   /** The index of the prompt. */
   readonly prompt: number;
-  /** What each prompt of a list gave: its results, or its own error. */
+  /** One entry per prompt of a list: its results, or its error. */
   readonly results?: readonly unknown[];
 
   constructor(

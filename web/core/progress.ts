@@ -6,8 +6,8 @@ import type { AbortSignalLike } from './types.js';
 export type ReportTo<Report> = (report: Report) => Promise<void>;
 
 /**
- * Work that has begun. `await` it for its result, or watch it with `for await`, which passes on the newest report whenever there is one. Leaving
- * that loop early ends the work. A failure reaches whoever awaits or watches.
+ * Work in progress. `await` it for the result, or use `for await` to receive the newest report each time. Leaving the loop early cancels the work.
+ * Errors reach both.
  */
 export class Progress<Report, Result = void> implements AsyncIterable<Report>, PromiseLike<Result> {
   private readonly controller = new AbortController();
@@ -50,22 +50,22 @@ export class Progress<Report, Result = void> implements AsyncIterable<Report>, P
     return this.work.then(fulfilled, rejected);
   }
 
-  /** As `catch` of a promise. */
+  /** The same as a promise's `catch`. */
   catch<B = never>(rejected?: ((error: any) => B | PromiseLike<B>) | null): Promise<Result | B> {
     return this.then(undefined, rejected);
   }
 
-  /** As `finally` of a promise. */
+  /** The same as a promise's `finally`. */
   finally(run?: (() => void) | null): Promise<Result> {
     return this.then().finally(run);
   }
 
-  /** Ends the work with an `AbortError`. What is finished stays. */
+  /** Cancels the work with an `AbortError`. Finished parts remain. */
   cancel(): void {
     this.controller.abort(new Error('cancelled'));
   }
 
-  /** The next report, as of a generator. */
+  /** The next report, for `for await`. */
   next(): Promise<IteratorResult<Report, void>> {
     return (this.reports ??= this[Symbol.asyncIterator]()).next();
   }

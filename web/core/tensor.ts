@@ -18,7 +18,7 @@ import {
 
 /** One number of a tensor: a bigint for int64. */
 type Value<T extends TensorType> = T extends 'int64' ? bigint : number;
-/** What arithmetic takes beside a tensor: a number, or a tensor that is broadcast. */
+/** The second operand of arithmetic: a number, or a tensor, which is broadcast. */
 type Operand = number | bigint | TensorBase;
 /** Sums of small whole numbers need more than their bits. */
 type Summed<T extends TensorType> = T extends 'int8' | 'uint8' | 'bool' ? 'int32' : T;
@@ -162,9 +162,9 @@ function normOf(list: ArrayLike<unknown>, p: number): number {
 }
 
 /**
- * Row-major numbers with a shape, and the methods of transformers.js's tensors. `tensor[i]` and iteration give copies of the slices along the first
- * dimension that `get(i)` gives; iteration over one dimension gives its numbers. Dimensions count from the end where they are negative. Methods return new tensors; those whose names end
- * with `_` write over this one, and return it. Arithmetic keeps the type: whole numbers stay whole.
+ * Numbers in row-major order with a shape, and the methods of transformers.js's tensors. `tensor[i]` and iteration return copies of slices along the
+ * first dimension; for one dimension, its numbers. Negative dimensions count from the end. Methods return new tensors; methods whose names end with `_`
+ * change this tensor and return it. Arithmetic keeps the type: integers stay integers.
  *
  *     const states = new Tensor('float32', [1, 2, 3, 4], [2, 2]);
  *     states.mean(0).tolist(); // [2, 3]
@@ -184,27 +184,27 @@ export class Tensor<T extends TensorType = TensorType> extends TensorBase<T> {
     return new Tensor(this.type, ...rowOf(this, i));
   }
 
-  /** The parts along the first dimension: the rows of a matrix, each a Tensor. Of one dimension: its numbers. */
+  /** Iterates over the first dimension: the rows of a matrix, each a Tensor. For one dimension: its numbers. */
   override *[Symbol.iterator](): Generator<any, void, undefined> {
     if (this.dims.length < 2) yield* this.data;
     else yield* super[Symbol.iterator]();
   }
 
-  /** `'cpu'`: numbers are in memory that JavaScript reads. */
+  /** `'cpu'`: the numbers are in memory that JavaScript can read. */
   get location(): 'cpu' {
     return 'cpu';
   }
-  /** Does nothing, because numbers need no release. It is here for programs written for transformers.js. */
+  /** Does nothing: tensors need no release. For compatibility with transformers.js. */
   dispose(): void {}
 
-  /** The place of a value in `data`, or -1. `ids.indexOf(tokenizer.sep_token_id)` */
+  /** The index of a value in `data`, or -1. `ids.indexOf(tokenizer.sep_token_id)` */
   indexOf(item: number | bigint): number {
     return Array.from(this.data as Float32Array, Number).indexOf(Number(item));
   }
 
   // --------------------------------------------------------------------------------------------------------------- shapes
 
-  /** The same values in another shape; one of dims may be -1. Memory is shared. `tensor.reshape(2, -1)` */
+  /** The same values in another shape; one dimension may be -1. Shares memory. `tensor.reshape(2, -1)` */
   reshape(...dims: number[]): Tensor<T> {
     const free = dims.indexOf(-1);
     const known = product(dims.filter((_, i) => i !== free));
@@ -214,41 +214,41 @@ export class Tensor<T extends TensorType = TensorType> extends TensorBase<T> {
       dims.map((dim, i) => (i === free && known ? this.size / known : dim)),
     );
   }
-  /** As `reshape`. `tensor.view(1, -1, 384)` */
+  /** The same as `reshape`. `tensor.view(1, -1, 384)` */
   view(...dims: number[]): Tensor<T> {
     return this.reshape(...dims);
   }
-  /** Without the dimensions of size 1: all, or only those named. Memory is shared. `logits.squeeze(0)` */
+  /** Removes dimensions of size 1: all, or only the given ones. Shares memory. `logits.squeeze(0)` */
   squeeze(dim?: number | readonly number[] | null): Tensor<T> {
     return this.reshape(...squeezed(this.dims, dim));
   }
-  /** `squeeze`, of this tensor itself. */
+  /** `squeeze` in place. */
   squeeze_(dim?: number | readonly number[] | null): this {
     return setDims(this, squeezed(this.dims, dim));
   }
-  /** With a dimension of size 1 at this place. Memory is shared. `vector.unsqueeze(0)` */
+  /** Inserts a dimension of size 1. Shares memory. `vector.unsqueeze(0)` */
   unsqueeze(dim: number): Tensor<T> {
     return this.reshape(...unsqueezed(this.dims, dim));
   }
-  /** `unsqueeze`, of this tensor itself. */
+  /** `unsqueeze` in place. */
   unsqueeze_(dim: number): this {
     return setDims(this, unsqueezed(this.dims, dim));
   }
-  /** A copy with the dimensions from start_dim to end_dim as one. `tensor.flatten(1)` */
+  /** A copy with the dimensions from start_dim to end_dim merged into one. `tensor.flatten(1)` */
   flatten(start_dim = 0, end_dim = -1): Tensor<T> {
     return this.clone().flatten_(start_dim, end_dim);
   }
-  /** `flatten`, of this tensor itself. */
+  /** `flatten` in place. */
   flatten_(start_dim = 0, end_dim = -1): this {
     return setDims(this, flattened(this.dims, start_dim, end_dim));
   }
 
-  /** How far apart neighbours of each dimension are in `data`. `zeros([2, 3]).stride()` is `[3, 1]`. */
+  /** Distance in `data` between neighbours along each dimension. `zeros([2, 3]).stride()` is `[3, 1]`. */
   stride(): number[] {
     return strides(this.dims);
   }
 
-  /** A copy with the dimensions in this order. `matrix.permute(1, 0)` is transposed. */
+  /** A copy with the dimensions in the given order. `matrix.permute(1, 0)` transposes. */
   permute(...axes: number[]): Tensor<T> {
     const { dims } = this;
     const order = axes.map((axis) => checkDim('permute', axis, dims.length));
@@ -261,14 +261,14 @@ export class Tensor<T extends TensorType = TensorType> extends TensorBase<T> {
       order.map((axis) => steps[axis] as number),
     );
   }
-  /** As `permute`: it takes all dimensions, as in transformers.js, not two of them, as in torch. `matrix.transpose(1, 0)` */
+  /** The same as `permute`: it takes all dimensions, as in transformers.js, while torch's takes two. `matrix.transpose(1, 0)` */
   transpose(...axes: number[]): Tensor<T> {
     return this.permute(...axes);
   }
 
   /**
-   * A copy of a part: for each dimension `null` (all of it), `[begin, end]`, `[begin, end, step]`, or an index, which removes the dimension.
-   * Negative numbers count from the end, and `null` is the beginning or the end.
+   * A copy of a part. For each dimension: `null` (all of it), `[begin, end]`, `[begin, end, step]`, or an index, which removes the dimension. Negative
+   * numbers count from the end. `null` in a pair means the beginning or the end.
    *
    *     states.slice(null, 0); // the first token of each text: [batch, dim]
    */
@@ -288,7 +288,7 @@ export class Tensor<T extends TensorType = TensorType> extends TensorBase<T> {
     );
   }
 
-  /** Repeated along each dimension; more numbers than dimensions put new ones before them. `tensor.repeat(2, 1)` */
+  /** Repeats the tensor along each dimension; additional numbers add dimensions in front. `tensor.repeat(2, 1)` */
   repeat(...repeats: number[]): Tensor<T> {
     const added = repeats.length - this.dims.length;
     if (added < 0) throw new InputError(`repeat: expected a number for each dimension of [${this.dims}], found [${repeats}]`);
@@ -304,17 +304,17 @@ export class Tensor<T extends TensorType = TensorType> extends TensorBase<T> {
       dims.map((size, i) => size * (repeats[i] as number)),
     );
   }
-  /** As `repeat`; dimensions before those named are not repeated. `tensor.tile(2)` */
+  /** The same as `repeat`, but missing numbers stand for leading dimensions, which are not repeated. `tensor.tile(2)` */
   tile(...repeats: number[]): Tensor<T> {
     return this.repeat(...new Array<number>(Math.max(0, this.dims.length - repeats.length)).fill(1), ...repeats);
   }
 
-  /** A copy with values of its own. */
+  /** A copy that shares no memory. */
   clone(): Tensor<T> {
     return new Tensor(this.type, newData(this.type, this.data), this.dims);
   }
 
-  /** A copy as another type; floats are truncated towards zero. `mask.to('float32')` */
+  /** A copy converted to another type; floats are truncated towards zero. `mask.to('float32')` */
   to<U extends TensorType>(type: U): Tensor<U> {
     const whole = type === 'int64' && this.type === 'float32';
     const values = whole ? Array.from(this.data as Float32Array, (value) => Math.trunc(value)) : this.data;
@@ -323,46 +323,46 @@ export class Tensor<T extends TensorType = TensorType> extends TensorBase<T> {
 
   // ----------------------------------------------------------------------------------------------------------- arithmetic
 
-  /** What a function makes of each value. `tensor.map(Math.sqrt)` */
+  /** Applies a function to each value. `tensor.map(Math.sqrt)` */
   map(callback: (value: Value<T>, index: number, data: TensorData[T]) => Value<T>): Tensor<T> {
     return this.clone().map_(callback);
   }
-  /** `map`, over this tensor's values. */
+  /** `map` in place. */
   map_(callback: (value: Value<T>, index: number, data: TensorData[T]) => Value<T>): this {
     const data = this.data as any;
     for (let i = 0; i < data.length; ++i) data[i] = callback(data[i], i, data);
     return this;
   }
 
-  /** The sum with a number, or with a tensor, broadcast. `tensor.add(1)` */
+  /** Adds a number, or a tensor, which is broadcast. `tensor.add(1)` */
   add(other: Operand): Tensor<T> {
     return roomFor('add', this, other).add_(other);
   }
-  /** `add`, over this tensor's values. */
+  /** `add` in place. */
   add_(other: Operand): this {
     return combine('add', this, other, (a, b) => a + b, this);
   }
-  /** The difference from a number, or from a tensor, broadcast. `tensor.sub(tensor.mean(0))` */
+  /** Subtracts a number, or a tensor, which is broadcast. `tensor.sub(tensor.mean(0))` */
   sub(other: Operand): Tensor<T> {
     return roomFor('sub', this, other).sub_(other);
   }
-  /** `sub`, over this tensor's values. */
+  /** `sub` in place. */
   sub_(other: Operand): this {
     return combine('sub', this, other, (a, b) => a - b, this);
   }
-  /** The product with a number, or with a tensor, broadcast. `similarities.mul(100)` */
+  /** Multiplies by a number, or by a tensor, which is broadcast. `similarities.mul(100)` */
   mul(other: Operand): Tensor<T> {
     return roomFor('mul', this, other).mul_(other);
   }
-  /** `mul`, over this tensor's values. */
+  /** `mul` in place. */
   mul_(other: Operand): this {
     return combine('mul', this, other, (a, b) => a * b, this);
   }
-  /** The quotient by a number, or by a tensor, broadcast; of whole numbers without the rest. `tensor.div(2)` */
+  /** Divides by a number, or by a tensor, which is broadcast; integer types drop the remainder. `tensor.div(2)` */
   div(other: Operand): Tensor<T> {
     return roomFor('div', this, other).div_(other);
   }
-  /** `div`, over this tensor's values. */
+  /** `div` in place. */
   div_(other: Operand): this {
     const divide = (a: any, b: any) => {
       notZero('div', b);
@@ -370,11 +370,11 @@ export class Tensor<T extends TensorType = TensorType> extends TensorBase<T> {
     };
     return combine('div', this, other, divide, this);
   }
-  /** The rest of a division, with the sign of the divisor. `ids.remainder(8)` */
+  /** The remainder of a division, with the sign of the divisor. `ids.remainder(8)` */
   remainder(other: Operand): Tensor<T> {
     return roomFor('remainder', this, other).remainder_(other);
   }
-  /** `remainder`, over this tensor's values. */
+  /** `remainder` in place. */
   remainder_(other: Operand): this {
     const rest = (a: any, b: any) => {
       notZero('remainder', b);
@@ -383,19 +383,19 @@ export class Tensor<T extends TensorType = TensorType> extends TensorBase<T> {
     };
     return combine('remainder', this, other, rest, this);
   }
-  /** Each value with the other sign. */
+  /** Negates each value. */
   neg(): Tensor<T> {
     return this.clone().neg_();
   }
-  /** `neg`, over this tensor's values. */
+  /** `neg` in place. */
   neg_(): this {
     return this.map_((value) => -value as Value<T>);
   }
-  /** Each value, but at least `min` and at most `max`. `tensor.clamp(0, 1)` */
+  /** Limits each value to the range from `min` to `max`. `tensor.clamp(0, 1)` */
   clamp(min: number, max: number): Tensor<T> {
     return this.clone().clamp_(min, max);
   }
-  /** `clamp`, over this tensor's values. */
+  /** `clamp` in place. */
   clamp_(min: number, max: number): this {
     const [least, most] = [min, max].map((value) => toValue('clamp', this.type, value));
     return this.map_((value) => {
@@ -403,19 +403,19 @@ export class Tensor<T extends TensorType = TensorType> extends TensorBase<T> {
       return raised > most ? most : raised;
     });
   }
-  /** Each value as the nearest whole number; halves go up, as with `Math.round`. */
+  /** Rounds each value to the nearest integer; ties round up, as with `Math.round`. */
   round(): Tensor<T> {
     return this.clone().round_();
   }
-  /** `round`, over this tensor's values. */
+  /** `round` in place. */
   round_(): this {
     return this.type === 'float32' ? this.map_((value) => Math.round(value as number) as Value<T>) : this;
   }
-  /** `1 / (1 + exp(-x))` of each value, in float32: probabilities of labels that do not exclude each other. `logits.sigmoid()` */
+  /** `1 / (1 + exp(-x))` of each value, in float32: probabilities of independent labels. `logits.sigmoid()` */
   sigmoid(): Tensor<'float32'> {
     return this.to('float32').sigmoid_();
   }
-  /** `sigmoid`, over this tensor's values, which must be float32. */
+  /** `sigmoid` in place; the type must be float32. */
   sigmoid_(): this {
     onlyFloats('sigmoid_', this);
     return this.map_((value) => (1 / (1 + Math.exp(-Number(value)))) as Value<T>);
@@ -428,53 +428,53 @@ export class Tensor<T extends TensorType = TensorType> extends TensorBase<T> {
     return out.div_(out.sum(dim, true));
   }
 
-  /** Whether each value is larger than a number, or than that of a tensor, broadcast. `logits.gt(0)` */
+  /** Whether each value is greater than a number, or than a tensor's value, which is broadcast. `logits.gt(0)` */
   gt(other: Operand): Tensor<'bool'> {
     return compare('gt', this, other, (a, b) => a > b);
   }
-  /** Whether each value is smaller than a number, or than that of a tensor, broadcast. */
+  /** Whether each value is less than a number, or than a tensor's value, which is broadcast. */
   lt(other: Operand): Tensor<'bool'> {
     return compare('lt', this, other, (a, b) => a < b);
   }
 
   // ----------------------------------------------------------------------------------------------------------- reductions
 
-  /** The sum along a dimension, or of all values with dims `[]`. Types smaller than int32 give int32. `mask.sum(1)` */
+  /** The sum along a dimension, or of all values, with dims `[]`. int8, uint8 and bool give int32. `mask.sum(1)` */
   sum(dim?: number | null, keepdim?: boolean): Tensor<Summed<T>> {
     const small = this.type !== 'float32' && this.type !== 'int64';
     return reduce('sum', this, dim, keepdim, (small ? 'int32' : this.type) as Summed<T>, (list) => sumOf(list));
   }
-  /** The mean along a dimension, or of all values with dims `[]`. keepdim: the dimension stays, with size 1. `states.mean(1)` */
+  /** The mean along a dimension, or of all values, with dims `[]`. `keepdim` keeps the dimension, with size 1. `states.mean(1)` */
   mean(dim?: number | null, keepdim?: boolean): Tensor<'float32'> {
     return reduce('mean', this, dim, keepdim, 'float32', (list) => Number(sumOf(list)) / list.length);
   }
-  /** The largest value along a dimension, or of all. `logits.max(-1)` */
+  /** The largest value along a dimension, or of all values. `logits.max(-1)` */
   max(dim?: number | null, keepdim?: boolean): Tensor<T> {
     return reduce('max', this, dim, keepdim, this.type, (list) => list[extreme('max', list, 1)] as number);
   }
-  /** The smallest value along a dimension, or of all. */
+  /** The smallest value along a dimension, or of all values. */
   min(dim?: number | null, keepdim?: boolean): Tensor<T> {
     return reduce('min', this, dim, keepdim, this.type, (list) => list[extreme('min', list, -1)] as number);
   }
-  /** Where the largest value along a dimension is, or in `data`: the first of several. `logits.argmax(-1)` */
+  /** The index of the largest value along a dimension, or in `data`; the first if several are equal. `logits.argmax(-1)` */
   argmax(dim?: number | null, keepdim?: boolean): Tensor<'int64'> {
     return reduce('argmax', this, dim, keepdim, 'int64', (list) => extreme('argmax', list, 1));
   }
-  /** Where the smallest value along a dimension is, or in `data`: the first of several. */
+  /** The index of the smallest value along a dimension, or in `data`; the first if several are equal. */
   argmin(dim?: number | null, keepdim?: boolean): Tensor<'int64'> {
     return reduce('argmin', this, dim, keepdim, 'int64', (list) => extreme('argmin', list, -1));
   }
-  /** The p-norm along a dimension, or of all values; `'fro'` is 2. p may be 0 (how many are not 0) and Infinity. `vectors.norm(2, -1)` */
+  /** The p-norm along a dimension, or of all values; `'fro'` is 2. p may be 0 (counts values that are not 0) or Infinity. `vectors.norm(2, -1)` */
   norm(p: number | 'fro' = 2, dim?: number | null, keepdim?: boolean): Tensor<'float32'> {
     const order = p === 'fro' ? 2 : p;
     if (typeof order !== 'number') throw new InputError(`norm: expected a number or 'fro' as p, found ${describe(p)}`);
     return reduce('norm', this, dim, keepdim, 'float32', (list) => normOf(list, order));
   }
-  /** Divided by the p-norm along a dimension, in float32; zeros stay zeros. `vectors.normalize(2, -1)` */
+  /** Divides by the p-norm along a dimension, in float32; zeros stay zeros. `vectors.normalize(2, -1)` */
   normalize(p = 2, dim = 1): Tensor<'float32'> {
     return this.to('float32').normalize_(p, dim);
   }
-  /** `normalize`, over this tensor's values, which must be float32. */
+  /** `normalize` in place; the type must be float32. */
   normalize_(p = 2, dim = 1): this {
     onlyFloats('normalize_', this);
     return this.div_(this.norm(p, dim, true).clamp_(1e-12, Infinity));

@@ -1,7 +1,7 @@
 // What Tensor (core/tensor.ts) and nn.Tensor (nn/tensor.ts) share: the numbers, their shape, and the rules for dimensions. Arithmetic is each one's own.
 import { describe, InputError } from './errors.js';
 
-/** The typed array of each type of numbers. */
+/** The typed array for each data type. */
 export interface TensorData {
   float32: Float32Array;
   int32: Int32Array;
@@ -11,7 +11,7 @@ export interface TensorData {
   bool: Uint8Array;
 }
 
-/** The types of numbers that a Tensor may hold. */
+/** The data types of a Tensor. */
 export type TensorType = keyof TensorData;
 
 const kArrays = {
@@ -63,19 +63,19 @@ Object.setPrototypeOf(
 );
 
 /**
- * Row-major numbers with a shape: what `Tensor` and `nn.Tensor` have in common. Functions that only read numbers take either. `tensor[i]` and iteration
- * give copies of the slices along the first dimension that `get(i)` gives.
+ * Base class of `Tensor` and `nn.Tensor`: numbers in row-major order with a shape. Functions that only read numbers accept either. `tensor[i]` and
+ * iteration return copies of slices along the first dimension.
  */
 export abstract class TensorBase<T extends TensorType = TensorType> extends Rows {
-  /** What its numbers are, such as `'float32'`. */
+  /** The data type, such as `'float32'`. */
   readonly type: T;
-  /** All values, row-major. */
+  /** All values in row-major order. */
   readonly data: TensorData[T];
   /** Sizes of the dimensions: `[2, 3]` for two rows of three. */
   readonly dims: readonly number[];
   [row: number]: TensorBase<T>;
 
-  /** data: used without a copy if it is a typed array of this type, otherwise converted. Its length must be the product of dims. */
+  /** `data` is used without a copy if it is a typed array of this type, otherwise converted. Its length must be the product of `dims`. */
   constructor(type: T, data: ArrayLike<number> | ArrayLike<bigint> | ArrayLike<boolean>, dims: readonly number[]) {
     super();
     if (!Object.hasOwn(kArrays, type))
@@ -103,15 +103,15 @@ export abstract class TensorBase<T extends TensorType = TensorType> extends Rows
     return this.data.length;
   }
 
-  /** The i-th slice along the first dimension; it shares memory with this tensor, unlike `tensor[i]`. */
+  /** The i-th slice along the first dimension. It shares memory with this tensor; `tensor[i]` is a copy. */
   abstract get(i: number): TensorBase<T>;
 
-  /** The parts along the first dimension: the rows of a matrix, each a Tensor. */
+  /** Iterates over the first dimension: the rows of a matrix, each a Tensor. */
   *[Symbol.iterator](): Generator<TensorBase<T>, void, undefined> {
     for (let i = 0; i < (this.dims[0] ?? 0); ++i) yield partOf(this, i);
   }
 
-  /** The value of a tensor with one value. */
+  /** The value of a tensor with exactly one value. */
   item(): T extends 'int64' ? bigint : number {
     if (this.size !== 1) throw new InputError(`Tensor: item(): expected one value, found dims [${this.dims}]`);
     return this.data[0] as T extends 'int64' ? bigint : number;
@@ -171,7 +171,7 @@ export function flattened(dims: readonly number[], start_dim = 0, end_dim = -1):
   return [...dims.slice(0, begin), product(dims.slice(begin, end + 1)), ...dims.slice(end + 1)];
 }
 
-/** A part of one dimension: an index, which removes the dimension, `[begin, end]`, `[begin, end, step]`, or null for all of it. */
+/** A range of one dimension: an index, which removes the dimension, `[begin, end]`, `[begin, end, step]`, or null for all of it. */
 export type Range = number | readonly [begin: number | null, end: number | null, step?: number] | null;
 
 /** What ranges mean for dims: begin, end and step of each. Negative numbers count from the end. */

@@ -44,7 +44,7 @@ export function cat<T extends TensorType>(tensors: readonly TensorBase<T>[], dim
 }
 
 /**
- * Joins tensors of one shape along a new dimension.
+ * Stacks tensors of the same shape along a new dimension.
  *
  *     stack([ones([2]), zeros([2])]).dims; // [2, 2]
  *
@@ -58,7 +58,7 @@ export const stack = <T extends TensorType>(tensors: readonly TensorBase<T>[], d
   );
 
 /**
- * The mean of the token vectors that are not masked: `[batch, seq, dim]` and `[batch, seq]` give `[batch, dim]`.
+ * The mean of the unmasked token vectors: from `[batch, seq, dim]` and `[batch, seq]` to `[batch, dim]`.
  *
  *     const { last_hidden_state } = await model(inputs);
  *     const vectors = mean_pooling(last_hidden_state, inputs.attention_mask);
@@ -91,7 +91,7 @@ export function mean_pooling(last_hidden_state: TensorBase, attention_mask: Tens
 }
 
 /**
- * Normalises the last dimensions, whose sizes are normalized_shape, to mean 0 and variance 1.
+ * Normalises the last dimensions, whose sizes are `normalized_shape`, to mean 0 and variance 1.
  *
  *     layer_norm(vectors, [vectors.dims[1]]).slice(null, [0, 256]); // a Matryoshka vector
  *
@@ -114,7 +114,7 @@ export function layer_norm(input: TensorBase, normalized_shape: readonly number[
 }
 
 /**
- * The k largest values of the last dimension and their indices, largest first; default: all.
+ * The k largest values of the last dimension and their indices, largest first. Default: all.
  *
  *     const [values, indices] = await topk(logits, 5);
  *
@@ -143,7 +143,7 @@ export async function topk<T extends TensorType>(
 }
 
 /**
- * The product of matrices, `[.., n, k]` and `[k, m]`, or as many of them, `[.., k, m]`.
+ * Matrix product of `[.., n, k]` and `[k, m]`, or of two batches, `[.., n, k]` and `[.., k, m]`.
  *
  *     const scores = await matmul(queries, permute(documents, [1, 0]));
  *
@@ -170,7 +170,7 @@ export async function matmul(a: TensorBase, b: TensorBase): Promise<Tensor<'floa
 }
 
 /**
- * A tensor of one value: int64 for a bigint, bool for a boolean, else float32. `full([2, 2], 0.5)`
+ * A tensor filled with one value: int64 for a bigint, bool for a boolean, otherwise float32. `full([2, 2], 0.5)`
  *
  * @example
  * full([2, 2], 7).tolist(); // => [[7, 7], [7, 7]]
@@ -182,35 +182,35 @@ export function full(size: readonly number[], fill_value: number | bigint | bool
   return new Tensor(type, new Array<number>(product(size)).fill(Number(fill_value)), size);
 }
 /**
- * As `full`, in the shape of a tensor. `full_like(ids, 0n)`
+ * `full` in the shape of another tensor. `full_like(ids, 0n)`
  *
  * @example
  * full_like(ones([3]), 0.5).tolist(); // => [0.5, 0.5, 0.5]
  */
 export const full_like = ({ dims }: TensorBase, fill_value: number | bigint | boolean): Tensor => full(dims, fill_value);
 /**
- * int64 ones, as a mask of ids. `ones([1, 8])`
+ * A tensor of int64 ones, such as an attention mask. `ones([1, 8])`
  *
  * @example
  * ones([2, 2]).tolist(); // => [[1, 1], [1, 1]]
  */
 export const ones = (size: readonly number[]): Tensor<'int64'> => full(size, 1n) as Tensor<'int64'>;
 /**
- * `ones_like(input_ids)`
+ * `ones` in the shape of another tensor. `ones_like(input_ids)`
  *
  * @example
  * ones_like(zeros([3])).tolist(); // => [1, 1, 1]
  */
 export const ones_like = ({ dims }: TensorBase): Tensor<'int64'> => ones(dims);
 /**
- * int64 zeros. `zeros([1, 8])`
+ * A tensor of int64 zeros. `zeros([1, 8])`
  *
  * @example
  * zeros([2, 2]).tolist(); // => [[0, 0], [0, 0]]
  */
 export const zeros = (size: readonly number[]): Tensor<'int64'> => full(size, 0n) as Tensor<'int64'>;
 /**
- * `zeros_like(input_ids)`
+ * `zeros` in the shape of another tensor. `zeros_like(input_ids)`
  *
  * @example
  * zeros_like(ones([3])).tolist(); // => [0, 0, 0]
@@ -218,20 +218,20 @@ export const zeros = (size: readonly number[]): Tensor<'int64'> => full(size, 0n
 export const zeros_like = ({ dims }: TensorBase): Tensor<'int64'> => zeros(dims);
 let draw = Math.random;
 /**
- * The generator of `rand` and `randn`.
+ * The random number generator of `rand` and `randn`.
  *
  *     random.seed(42); // rand and randn now give the same numbers everywhere
  */
 export const random = {
-  /** Begins a series of numbers that is the same for the same seed; without one, every run has others. */
+  /** Sets the seed. The same seed gives the same numbers; without one, they differ in every run. */
   seed: (seed?: number): void => void (draw = seed === undefined ? Math.random : makeRandom(seed)),
-  /** A number from 0 to 1. */
+  /** A random number from 0 to 1. */
   random: (): number => draw(),
-  /** A normally distributed number. */
+  /** A normally distributed random number. */
   gauss: (mu = 0, sigma = 1): number => mu + sigma * Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw()),
 };
 /**
- * Numbers from 0 to 1. `rand([2, 3])`
+ * Random numbers from 0 to 1. `rand([2, 3])`
  *
  * @example
  * rand([2, 3]).dims; // => [2, 3]
@@ -239,7 +239,7 @@ export const random = {
 export const rand = (size: readonly number[]): Tensor<'float32'> =>
   new Tensor('float32', Float32Array.from({ length: product(size) }, random.random), size);
 /**
- * Normally distributed numbers. `randn([2, 3])`
+ * Normally distributed random numbers. `randn([2, 3])`
  *
  * @example
  * randn([2, 3]).dims; // => [2, 3]
@@ -252,7 +252,7 @@ export const randn = (size: readonly number[]): Tensor<'float32'> =>
   );
 
 /**
- * The mean along a dimension, or of all values with dims `[]`. keepdim: the dimension stays, with size 1.
+ * The mean along a dimension, or of all values, with dims `[]`. `keepdim` keeps the dimension, with size 1.
  *
  *     mean(vectors, 0); // the centre
  *
@@ -262,7 +262,7 @@ export const randn = (size: readonly number[]): Tensor<'float32'> =>
 export const mean = (input: TensorBase, dim?: number | null, keepdim = false): Tensor<'float32'> => plain(input).mean(dim, keepdim);
 
 /**
- * The standard deviation and the mean. correction: subtracted from the number of values.
+ * The standard deviation and the mean. `correction` is subtracted from the number of values.
  *
  *     const [std, mean] = std_mean(vectors, 0);
  *
@@ -284,7 +284,7 @@ export function std_mean(
 }
 
 /**
- * A copy with the dimensions in this order.
+ * A copy with the dimensions in the given order.
  *
  *     permute(matrix, [1, 0]); // transposed
  *
@@ -295,7 +295,7 @@ export const permute = <T extends TensorType>(tensor: TensorBase<T>, axes: reado
   plain(tensor).permute(...axes);
 
 /**
- * A part of a tensor: from starts to ends along these axes, by these steps (default: 1).
+ * A part of a tensor: from `starts` to `ends` along these axes. Default for the steps: 1.
  *
  *     await slice(tensor, [0], [2], [1]); // the first two columns
  *
@@ -319,14 +319,14 @@ export async function slice<T extends TensorType>(
 }
 
 /**
- * Probabilities from logits. `softmax([1, 2, 3])`
+ * Converts logits to probabilities. `softmax([1, 2, 3])`
  *
  * @example
  * softmax([1, 2, 3]); // => [0.09, 0.2447, 0.6652]
  */
 export const softmax = (logits: ArrayLike<number>): number[] => Array.from(softmaxOf(Float32Array.from(logits)));
 /**
- * Their logarithms. `log_softmax([1, 2, 3])`
+ * Converts logits to log-probabilities. `log_softmax([1, 2, 3])`
  *
  * @example
  * log_softmax([1, 2, 3]); // => [-2.4076, -1.4076, -0.4076]

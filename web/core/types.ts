@@ -3,13 +3,13 @@
 
 /** The part of `AbortSignal` that wattn uses. */
 export interface AbortSignalLike {
-  /** Whether the work is to end. */
+  /** Whether the signal has fired. */
   readonly aborted: boolean;
-  /** Why, if the caller said so. */
+  /** The reason, if the caller gave one. */
   readonly reason?: any;
-  /** Asks to be told. */
+  /** Registers a listener. */
   addEventListener(type: 'abort', listener: () => void, options?: { once?: boolean }): void;
-  /** Takes back what `addEventListener` asked. */
+  /** Removes a listener. */
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
@@ -20,11 +20,11 @@ export type AtLeastOne<T> = [T, ...T[]];
 export interface BlobLike {
   /** The number of bytes. */
   readonly size: number;
-  /** Its bytes as a `ReadableStream`. */
+  /** The bytes as a `ReadableStream`. */
   stream(): any;
-  /** All its bytes. */
+  /** All bytes. */
   arrayBuffer(): Promise<ArrayBuffer>;
-  /** A part of it: the bytes from `begin` up to `end`. */
+  /** A part: the bytes from `begin` up to `end`. */
   slice?(begin?: number, end?: number): any;
 }
 
@@ -32,30 +32,30 @@ export interface BlobLike {
 export interface FileLike extends BlobLike {
   /** The file's name, without its folder. */
   readonly name: string;
-  /** Its path from the folder that a person chose; `''` if they chose a file. */
+  /** The path within the folder that the user chose; `''` if they chose a file. */
   readonly webkitRelativePath?: string;
 }
 
 /** The part of `URL` that wattn uses. */
 export interface UrlLike {
-  /** The whole address. */
+  /** The full URL. */
   readonly href: string;
 }
 
 /** The bytes of a file. */
 export type FileBytes = Uint8Array | ArrayBuffer | BlobLike;
 
-/** Has memory outside JavaScript, which `dispose()` frees. */
+/** An object that holds memory outside JavaScript; `dispose()` frees it. */
 export interface Disposable_ {
-  /** Frees the memory. Later calls throw a `StateError`; a second `dispose()` does nothing. */
+  /** Frees the memory. Later calls throw a `StateError`; calling `dispose()` again does nothing. */
   dispose(): Promise<void>;
-  /** `dispose()`, for `using`. */
+  /** `dispose()` for `using`. */
   [Symbol.dispose](): void;
-  /** `dispose()`, for `await using`. */
+  /** `dispose()` for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Where the WebAssembly comes from if not from the file beside wattn's script. The first that is set is used. */
+/** Where to load the WebAssembly from, instead of the file next to wattn's script. The first one set is used. */
 export interface WasmOverride {
   /** A compiled `WebAssembly.Module`. */
   module?: object;
@@ -65,98 +65,99 @@ export interface WasmOverride {
   url?: string | UrlLike;
 }
 
-/** A cache of responses by URL, as `Cache` of the Cache API is. */
+/** A cache of responses by URL, like `Cache` of the Cache API. */
 export interface CustomCache {
   /** The response for a URL, or `undefined`. */
   match(url: string): Promise<any>;
-  /** Keeps a response. */
+  /** Stores a response. */
   put(url: string, response: any): Promise<void>;
 }
 
-/** Global settings, read whenever something is loaded. */
+/** Global settings. They are read at each load. */
 export interface Env {
   /** The version of wattn. */
   readonly version: string;
-  /** The host that hub ids refer to. Default `'https://huggingface.co'`, in Node `HF_ENDPOINT` of the environment if that is set. */
+  /** The host of Hub ids. Default `'https://huggingface.co'`; in Node, the environment variable `HF_ENDPOINT` if it is set. */
   remoteHost: string;
-  /** The path of a hub id on that host. Default `'{model}/resolve/{revision}/'`. */
+  /** The path of a Hub id on that host. Default `'{model}/resolve/{revision}/'`. */
   remotePathTemplate: string;
   /**
-   * `true` (default): a repository that holds only ONNX (as made for transformers.js) is replaced by the original that its card names, at its newest
-   * revision. A warning, a progress event `'original'` and `info().original` say so. `false`: an error names the original.
+   * `true` (default): a repository with only ONNX files (made for transformers.js) is replaced by the original that its model card names, at its
+   * newest revision. A warning, the progress event `'original'` and `info().original` report this. `false`: throws an error that names the original.
    */
   resolveOriginal: boolean;
-  /** `false` acts like `local_files_only: true` everywhere. A page's own origin is not remote. Default `true`. */
+  /** `false` has the effect of `local_files_only: true` in every call. URLs of the page's own origin are still allowed. Default `true`. */
   allowRemoteModels: boolean;
   /** Replaces the global `fetch` for model files and WebAssembly, for example to add headers or to serve from a store. */
   fetch: ((url: string, init?: any) => Promise<any>) | undefined;
-  /** Whether downloads from hubs are cached. Default `true`. */
+  /** Whether downloads from the Hub are cached. Default `true`. */
   useCache: boolean;
   /**
-   * Where downloads are cached: in Node a folder, by default `wattn` in the user's cache folder; in a page the name of a Cache API
-   * store, by default `'wattn'`.
+   * Where downloads are cached. In Node: a folder, by default `wattn` in the user's cache folder. In a page: the name of a Cache API store, by default
+   * `'wattn'`.
    */
   cacheDir: string | undefined;
-  /** Where the WebAssembly is, if not beside wattn's script. Default: nothing set. */
+  /** Where to load the WebAssembly from, if not from next to wattn's script. Default: not set. */
   wasm: WasmOverride;
   /**
-   * `true`: where wattn and transformers.js differ by choice, as there: `feature-extraction` without the option `pooling` gives a vector for each token, not
-   * normalised; a tokenizer's tensors are int64. Default `false`.
+   * `true`: follows transformers.js where wattn intentionally differs. `feature-extraction` without the option `pooling` returns one vector per token,
+   * not normalised, and a tokenizer's tensors are int64. Default `false`.
    *
    *     import { env, pipeline } from 'wattn';
    *     env.compat = true;
    */
   compat: boolean;
-  /** `false`: `localModelPath` is not used. Default `true`. */
+  /** `false` ignores `localModelPath`. Default `true`. */
   allowLocalModels: boolean;
   /**
-   * The folder (in a page: the URL of one) where hub ids are, as `<localModelPath>/<id>`. A model is read there, and its revision is not looked at.
-   * Default `undefined`: hub ids are on the hub.
+   * The folder (in a page: its URL) that contains models by Hub id, as `<localModelPath>/<id>`. Models are then read from there, and `revision` is
+   * ignored. Default `undefined`: Hub ids refer to the Hub.
    */
   localModelPath: string | undefined;
-  /** `false`: as `useCache`, as are `useFSCache` and `useFS`. Default `true`. */
+  /** `false` turns the cache off, as do `useCache`, `useFSCache` and `useFS`. Default `true`. */
   useBrowserCache: boolean;
-  /** The same as `useBrowserCache`: `false` turns the cache off. */
+  /** The same as `useBrowserCache`. */
   useFSCache: boolean;
-  /** The same as `useBrowserCache`: `false` turns the cache off. */
+  /** The same as `useBrowserCache`. */
   useFS: boolean;
-  /** An option of transformers.js, without effect: the WebAssembly is a file of the package, which browsers cache as others. */
+  /** Accepted for compatibility with transformers.js and ignored: browsers cache the .wasm like any other file. */
   useWasmCache: boolean;
-  /** Above 30 (`LogLevel.WARNING`), settings without effect are not warned of. Default 30. */
+  /** Above 30 (`LogLevel.WARNING`): no warnings about settings without effect. Default 30. */
   logLevel: number;
-  /** `true`: requests for whole files ask `customCache` first, and fill it. Default `false`. */
+  /** `true`: requests for whole files ask `customCache` first and store responses there. Default `false`. */
   useCustomCache: boolean;
-  /** With `useCustomCache`: the part of the Cache API that is used. */
+  /** The cache that `useCustomCache` uses: the part of the Cache API that wattn needs. */
   customCache: CustomCache | undefined;
   /**
-   * Settings of transformers.js. `onnx.wasm.numThreads` is the default of the option `threads`, and `onnx.wasm.proxy` of `worker`. Nothing else in it has an
-   * effect: wattn has no ONNX Runtime.
+   * Settings of transformers.js. `onnx.wasm.numThreads` is the default of the option `threads`, and `onnx.wasm.proxy` of `worker`. All other settings
+   * are ignored: wattn does not use ONNX Runtime.
    */
   backends: {
     onnx: { wasm: { numThreads?: number; proxy?: boolean; [name: string]: any }; [name: string]: any };
     [name: string]: any;
   };
   /**
-   * WebGPU for `device: 'webgpu'` and `'auto'`, in place of `navigator.gpu`: in Node, `create([])` of the package `webgpu`. Workers have their platform's own.
+   * The WebGPU implementation for `device: 'webgpu'` and `'auto'`, instead of `navigator.gpu`. In Node: `create([])` of the package `webgpu`. Workers
+   * use their platform's own.
    */
   gpu?: { requestAdapter(options?: any): Promise<any> } | undefined;
-  /** The package `@huggingface/jinja`, for chat templates. Node imports it when needed; a page must set it. */
+  /** The package `@huggingface/jinja`, for chat templates. Node imports it when needed; in a page you must set it. */
   jinja?: unknown;
 }
 
-/** Which WebAssembly runs: with relaxed SIMD, with SIMD128, or the one in `env.wasm`. */
+/** The WebAssembly in use: with relaxed SIMD, with SIMD128, or the one in `env.wasm`. */
 export type WasmKind = 'relaxed' | 'simd' | 'given';
 
 /** The data type of a vector's components. */
 export type OutputPrecision = 'float32' | 'int8' | 'uint8' | 'binary' | 'ubinary';
 
-/** Options for choosing tokens, with transformers' names, meanings and defaults. */
+/** Options that control how the next token is chosen. Names, meanings and defaults are those of transformers. */
 export interface DecodingOptions {
-  /** Sequences do not end before this many new tokens. */
+  /** Minimum number of new tokens before a sequence may end. */
   min_new_tokens?: number;
-  /** `true`: samples tokens; `false` (default): takes the most likely one. */
+  /** `true`: sample tokens. `false` (default): take the most likely token. */
   do_sample?: boolean;
-  /** Sampling: logits are divided by it. Default 1. */
+  /** Sampling: logits are divided by this. Default 1. */
   temperature?: number;
   /** Sampling: considers only this many of the most likely tokens. Default 50; 0: all. */
   top_k?: number;
@@ -164,11 +165,11 @@ export interface DecodingOptions {
   top_p?: number;
   /** Sampling: considers only tokens with at least this fraction of the highest probability. Default 0. */
   min_p?: number;
-  /** Above 1: makes tokens that already occurred less likely. Default 1. */
+  /** Above 1: tokens that already occurred become less likely. Default 1. */
   repetition_penalty?: number;
-  /** No sequence of this many tokens occurs twice. Default 0: no limit. */
+  /** No sequence of this many tokens may occur twice. Default 0: no limit. */
   no_repeat_ngram_size?: number;
-  /** Number of beams, at most 64. Default 1. An `InputError` with `do_sample`. */
+  /** Number of beams, at most 64. Default 1. More than one with `do_sample` throws an `InputError`. */
   num_beams?: number;
   /** Beam search: log-probabilities are divided by the length to this power. Default 1. */
   length_penalty?: number;
@@ -176,7 +177,7 @@ export interface DecodingOptions {
   forced_bos_token_id?: number;
   /** Forced as the last token when the maximum length is reached. */
   forced_eos_token_id?: number;
-  /** One or several ids that end a sequence. */
+  /** The id or ids that end a sequence. */
   eos_token_id?: number | readonly number[];
   /** Sampling: the same seed gives the same tokens. */
   seed?: number;

@@ -1,12 +1,11 @@
 import type { DistilledPipeline, DistillOptions, FeatureExtractionPipeline } from '../tasks/embed_types.js';
 
 /**
- * Makes static embeddings from a loaded encoder, by model2vec's recipe. Each token of the vocabulary runs through the encoder. The vectors
- * are reduced to their principal components and weighted by how rare the token is. The result embeds texts without the encoder. It is
- * independent of the encoder, which may be disposed. Takes a pass over three tokens for each token of the vocabulary; ends within
- * moments of `signal`.
+ * Makes static embeddings from a loaded encoder, by model2vec's recipe. Each token of the vocabulary runs through the encoder. The vectors are reduced
+ * to their principal components and weighted by how rare the token is. The result embeds texts without the encoder. You may dispose the encoder
+ * afterwards. Costs one pass over three tokens for each token of the vocabulary. `signal` cancels it quickly.
  *
- * Errors: `InputError` for what is not a `'feature-extraction'` pipeline, `UnsupportedError` for a model without a tokenizer.json.
+ * Throws an `InputError` if `extractor` is not a `'feature-extraction'` pipeline, and an `UnsupportedError` for a model without a tokenizer.json.
  *
  *     const encoder = await pipeline('feature-extraction', 'BAAI/bge-base-en-v1.5', { worker: true });
  *     const small = await distill(encoder, { pca_dims: 256 });

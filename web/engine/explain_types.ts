@@ -2,19 +2,19 @@
 import type { AbortSignalLike } from '../core/types.js';
 import type { TokenizerInfo } from '../tokenizer/types.js';
 
-/** Options of `explain`: those of the call that are about the text. */
+/** Options of `explain`. */
 export interface ExplainTextOptions {
-  /** The second text, of tasks over pairs. */
+  /** The second text, for tasks that take pairs. */
   text_pair?: string;
-  /** What is put before the text, for feature-extraction. Default: the model's default prompt, if it has one. */
+  /** The prompt to put before the text, for `feature-extraction`. Default: the model's default prompt, if it has one. */
   prompt?: string;
   /** The name of one of the model's own prompts. */
   prompt_name?: string;
-  /** Most tokens, special tokens included. Default: `info().max_length`. */
+  /** Maximum tokens, special tokens included. Default: `info().max_length`. */
   max_length?: number;
-  /** Whether strings such as `[SEP]` in the text are text. Default `false`: they are special tokens. */
+  /** `true`: treats strings such as `[SEP]` in the text as ordinary text. Default `false`: they are special tokens. */
   split_special_tokens?: boolean;
-  /** Ends the call with an `AbortError`. */
+  /** Cancels the call with an `AbortError`. */
   signal?: AbortSignalLike | undefined;
 }
 
@@ -22,44 +22,44 @@ export interface ExplainTextOptions {
 export interface ExplainedToken {
   /** The token's id in the vocabulary. */
   id: number;
-  /** As the vocabulary has it, such as `'##ing'`. */
+  /** The token as written in the vocabulary, such as `'##ing'`. */
   token: string;
-  /** Where it comes from. `'special'`: from neither text, such as `[CLS]`. */
+  /** Where the token comes from. `'special'`: added by the tokenizer, such as `[CLS]`. */
   part: 'special' | 'prompt' | 'text' | 'text_pair';
-  /** Where it begins in its part, in UTF-16 units; `null` for a special token. */
+  /** Start offset in its part, in UTF-16 code units; `null` for a special token. */
   start: number | null;
-  /** Where it ends. */
+  /** End offset, exclusive; `null` for a special token. */
   end: number | null;
-  /** Whether the vocabulary lacks what stands there. */
+  /** Whether the vocabulary has no token for this piece of text. */
   unknown: boolean;
 }
 
-/** What a pipeline makes of a text before its model computes anything, and how the model was loaded. */
+/** The result of `explain`: the model's input for a text, and how the model was loaded. */
 export interface ExplainedText {
   /** The pipeline's task. */
   task: string;
   /** All tokens that the model reads, in order. */
   tokens: ExplainedToken[];
-  /** How many tokens the text has, special tokens included, if nothing is cut off. */
+  /** Number of tokens without truncation, special tokens included. */
   tokens_untruncated: number;
-  /** What is not read, from the end of the text; `''`: all of it is. */
+  /** The end of the text that was truncated; `''` if the model reads all of it. */
   left_out: string;
-  /** The share of the text's tokens that are unknown, from 0 to 1. */
+  /** The fraction of the text's tokens that are unknown, from 0 to 1. */
   unknown: number;
-  /** Tokens for each word of the text; 1 where words are tokens. Much more: the vocabulary was made for other texts. */
+  /** Tokens per word; 1 if every word is a token. A much larger number means that the vocabulary was made for other texts. */
   tokens_per_word: number;
-  /** What is put before the text. */
+  /** The prompt that is put before the text. */
   prompt: string;
-  /** How token vectors become one, for feature-extraction: such as `['mean']`; `[]`: they do not; `null`: the files do not say. */
+  /** The pooling modes of `feature-extraction`, such as `['mean']`. `[]`: no pooling; `null`: the files do not say. */
   pooling: string[] | null;
-  /** Whether vectors have unit length, for feature-extraction; else `null`. */
+  /** Whether embeddings have unit length, for `feature-extraction`; otherwise `null`. */
   normalize: boolean | null;
-  /** How weights are held. */
+  /** The data type of the weights in memory. */
   dtype: string;
-  /** Which files decided about the tokenizer. */
+  /** The files that determined the tokenizer. */
   tokenizer: TokenizerInfo;
-  /** What Python computes the same with. */
+  /** Python code that computes the same result. */
   python: string;
-  /** What may surprise, each in a sentence; often the reason for an answer that looks wrong. */
+  /** Things that may be unexpected, one sentence each. They often explain an answer that looks wrong. */
   notes: string[];
 }

@@ -35,20 +35,20 @@ export type {
   AiWarning,
 } from './ai_sdk_types.js';
 
-/** The provider. Called with a pipeline or a model's name, it makes the model for it; a name alone is a language model's. */
+/** The provider. Call it with a pipeline or a model's name to get the matching model. A name alone gives a language model. */
 export interface WattnProvider {
   (pipe: FeatureExtractionPipeline, options?: AiEmbedOptions): AiEmbeddingModel;
   (pipe: TextRankingPipeline, options?: AiRankOptions): AiRerankingModel;
   (model: TextGenerationPipeline | ModelSpecifier, options?: AiGenerateOptions): AiLanguageModel;
-  /** The form of providers in version 7 of the AI SDK. */
+  /** The provider specification of AI SDK version 7. */
   readonly specificationVersion: 'v4';
-  /** options: those of each call of the pipeline. Default model: the one in the package. */
+  /** An embedding model. `options` apply to each call of the pipeline. Default model: the bundled one. */
   embeddingModel(model?: Given<'feature-extraction'>, options?: AiEmbedOptions): AiEmbeddingModel;
-  /** options: those of each call of the pipeline. */
+  /** A language model. `options` apply to each call of the pipeline. */
   languageModel(model: Given<'text-generation'>, options?: AiGenerateOptions): AiLanguageModel;
-  /** model: a cross-encoder. options: those of each call of the pipeline. */
+  /** A reranking model, from a cross-encoder. `options` apply to each call of the pipeline. */
   rerankingModel(model: Given<'text-ranking'>, options?: AiRankOptions): AiRerankingModel;
-  /** Throws an `UnsupportedError`: wattn makes no images. */
+  /** Throws an `UnsupportedError`: wattn does not generate images. */
   imageModel(model: string): never;
 }
 
@@ -121,8 +121,9 @@ function modelOf(model: any, options?: any): AiEmbeddingModel | AiLanguageModel 
 }
 
 /**
- * The provider: `wattn(pipe)` for a pipeline of `'feature-extraction'`, `'text-generation'` or `'text-ranking'`, or its methods with a model's
- * name, which load it at the first call. An `InputError` for a pipeline of another task. Options of a call are in `providerOptions.wattn`.
+ * The wattn provider for the AI SDK. Call `wattn(pipe)` with a pipeline of `'feature-extraction'`, `'text-generation'` or `'text-ranking'`; any other
+ * task throws an `InputError`. Or call its methods with a model's name: the model is loaded at the first call. Pass options of a call in
+ * `providerOptions.wattn`.
  *
  * @example
  * const { embedding } = await embed({ model: wattn.embeddingModel('Xenova/all-MiniLM-L6-v2'), value: 'a text' });

@@ -5,9 +5,9 @@ import type { TextRankingOptions } from '../tasks/task_types.js';
 
 // The specification's types as far as wattn uses them, so that programs without the SDK need none of its packages.
 
-/** What a call could not take, or changed. */
+/** A setting that a call ignored or changed. */
 export interface AiWarning {
-  /** `'unsupported'`: it was ignored. `'compatibility'`: it was taken in another way. */
+  /** `'unsupported'`: ignored. `'compatibility'`: applied in a different way. */
   type: 'unsupported' | 'compatibility';
   /** The name of the setting, such as `'tools'`. */
   feature: string;
@@ -15,38 +15,38 @@ export interface AiWarning {
   details?: string;
 }
 
-/** Options of the calls that an embedding model makes: those of the pipeline, which end by the SDK's `abortSignal`. */
+/** Options for the calls of an embedding model: those of the pipeline. Cancel with the SDK's `abortSignal`. */
 export type AiEmbedOptions = Omit<EmbedOptions, 'signal'>;
-/** Options of the calls that a language model makes: those of the pipeline but for what the SDK sets. */
+/** Options for the calls of a language model: those of the pipeline, except what the SDK sets. */
 export type AiGenerateOptions = Omit<TextGenerationOptions, 'signal' | 'callback' | 'return_full_text'>;
-/** Options of the calls that a reranking model makes: those of the pipeline but for what the SDK sets. */
+/** Options for the calls of a reranking model: those of the pipeline, except what the SDK sets. */
 export type AiRankOptions = Omit<TextRankingOptions, 'signal' | 'top_k'>;
 
-/** What every call of a model may have. */
+/** Members of every call's options. */
 export interface CallOptions {
   abortSignal?: AbortSignal | undefined;
-  /** `providerOptions.wattn`: options of the pipeline's call. */
+  /** Options of the pipeline's call, as `providerOptions.wattn`. */
   providerOptions?: Record<string, Record<string, any>> | undefined;
   headers?: unknown;
 }
 
-/** What every model has. */
+/** Members of every model. */
 export interface Model {
-  /** The form of providers in version 7 of the AI SDK. */
+  /** The provider specification of AI SDK version 7. */
   readonly specificationVersion: 'v4';
   /** The provider's name, `'wattn'`. */
   readonly provider: string;
-  /** The model's name; `'wattn'` where it has none. */
+  /** The model's name; `'wattn'` if it has none. */
   readonly modelId: string;
 }
 
-/** For `embed` and `embedMany`. */
+/** A model for the AI SDK's `embed` and `embedMany`. */
 export interface AiEmbeddingModel extends Model {
-  /** No limit: the pipeline makes its own batches. */
+  /** Infinity: the pipeline makes its own batches. */
   readonly maxEmbeddingsPerCall: number;
   /** `false`: one call uses all threads. */
   readonly supportsParallelCalls: boolean;
-  /** A vector for each text. `usage` counts tokens. */
+  /** Embeds texts, one vector per text. `usage` counts tokens. */
   doEmbed(options: CallOptions & { values: string[]; dimensions?: number | undefined }): Promise<{
     embeddings: number[][];
     usage: { tokens: number };
@@ -59,22 +59,22 @@ export type Part = { type: string; text?: string; [more: string]: any };
 /** The messages of a call. */
 export type Prompt = { role: string; content: string | Part[] }[];
 
-/** A tool as the SDK hands it on. */
+/** A tool as the SDK passes it. */
 export interface AiTool {
-  /** `'function'`; others are a provider's own. */
+  /** `'function'`; other types are specific to a provider. */
   type: string;
-  /** What calls name it by. */
+  /** The name that calls use. */
   name: string;
-  /** For the model. */
+  /** What the tool does, for the model. */
   description?: string | undefined;
   /** A JSON Schema of the arguments. */
   inputSchema?: object | undefined;
-  /** Whether calls that the model makes on its own satisfy the schema, too. */
+  /** Whether calls must satisfy the schema even if the model may choose to make them. */
   strict?: boolean | undefined;
   [more: string]: any;
 }
 
-/** What a call of a language model has. */
+/** Options of a call of a language model. */
 export interface GenerateCallOptions extends CallOptions {
   prompt: Prompt;
   maxOutputTokens?: number | undefined;
@@ -91,27 +91,27 @@ export interface GenerateCallOptions extends CallOptions {
   [more: string]: any;
 }
 
-/** Tokens of a generation. They are `undefined` if it failed. */
+/** Token counts of a generation; `undefined` if it failed. */
 export interface AiUsage {
   /** Tokens of the prompt. */
   inputTokens: { total: number | undefined; noCache: number | undefined; cacheRead: undefined; cacheWrite: undefined };
-  /** Tokens of the answer, those of a stop sequence included. */
+  /** Tokens of the answer, including a stop sequence. */
   outputTokens: { total: number | undefined; text: number | undefined; reasoning: undefined };
 }
 
-/** Why a generation ended; `raw`: wattn's `finish_reason`. */
+/** Why a generation ended. `raw` is wattn's `finish_reason`. */
 export interface AiFinishReason {
-  /** The SDK's name. */
+  /** The SDK's name for the reason. */
   unified: 'stop' | 'length' | 'tool-calls' | 'error';
-  /** The same in wattn's words. */
+  /** wattn's name for the reason. */
   raw: string | undefined;
 }
 
-/** A call of a tool; `input`: its arguments as JSON. */
+/** A tool call; `input` has the arguments as JSON. */
 export interface AiToolCall {
-  /** What it is. */
+  /** The type of the part. */
   type: 'tool-call';
-  /** Nine letters and digits, or what the model wrote. */
+  /** The call's id: nine letters and digits, or the id that the model wrote. */
   toolCallId: string;
   /** The tool's name. */
   toolName: string;
@@ -119,15 +119,15 @@ export interface AiToolCall {
   input: string;
 }
 
-/** What only this provider says: `wattn.logprobs`, a `GeneratedLogprob` for each token, if `providerOptions.wattn` asks for them. */
+/** Metadata of this provider: `wattn.logprobs`, a `GeneratedLogprob` for each token, if `providerOptions.wattn` requests them. */
 export type AiMetadata = Record<string, Record<string, any>>;
 
 /** A part of an answer. */
 export type AiContent =
   | {
-      /** Whether the model answers, or thinks to itself. */
+      /** Whether this is the answer or the model's reasoning. */
       type: 'text' | 'reasoning';
-      /** What the model wrote. */
+      /** The generated text. */
       text: string;
     }
   | AiToolCall;
@@ -135,20 +135,20 @@ export type AiContent =
 /** A part of a streamed answer. */
 export type AiStreamPart =
   | {
-      /** Which part this is. */
+      /** The type of the part. */
       type: 'stream-start';
-      /** Options that have no effect on this model. */
+      /** Settings that have no effect on this model. */
       warnings: AiWarning[];
     }
   | {
       type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end' | 'tool-input-end';
-      /** The same in all parts that belong together. */
+      /** The id shared by all parts of one block. */
       id: string;
     }
   | {
       type: 'text-delta' | 'reasoning-delta' | 'tool-input-delta';
       id: string;
-      /** What is added to the text. */
+      /** The text to append. */
       delta: string;
     }
   | {
@@ -160,24 +160,24 @@ export type AiStreamPart =
   | AiToolCall
   | {
       type: 'error';
-      /** What went wrong. */
+      /** The error. */
       error: unknown;
     }
   | {
       type: 'finish';
-      /** How many tokens were read and written. */
+      /** Token counts. */
       usage: AiUsage;
-      /** Why the answer ended. */
+      /** Why the generation ended. */
       finishReason: AiFinishReason;
-      /** What only this provider says. */
+      /** Metadata of this provider. */
       providerMetadata?: AiMetadata;
     };
 
-/** For `generateText` and `streamText`. */
+/** A model for the AI SDK's `generateText` and `streamText`. */
 export interface AiLanguageModel extends Model {
-  /** None: it takes texts alone. */
+  /** Empty: the model only accepts text. */
   readonly supportedUrls: Record<string, RegExp[]>;
-  /** The whole answer. */
+  /** Generates the whole answer. */
   doGenerate(options: GenerateCallOptions): Promise<{
     content: AiContent[];
     finishReason: AiFinishReason;
@@ -185,13 +185,13 @@ export interface AiLanguageModel extends Model {
     providerMetadata?: AiMetadata;
     warnings: AiWarning[];
   }>;
-  /** The answer in pieces. */
+  /** Generates the answer as a stream. */
   doStream(options: GenerateCallOptions): Promise<{ stream: ReadableStream<AiStreamPart> }>;
 }
 
 /** A model for the AI SDK's `rerank`. */
 export interface AiRerankingModel extends Model {
-  /** The best documents first. Objects are ranked as JSON, with a warning. */
+  /** Ranks documents, best first. Objects are ranked as JSON, with a warning. */
   doRerank(
     options: CallOptions & {
       documents: { type: 'text'; values: string[] } | { type: 'object'; values: any[] };

@@ -1,5 +1,5 @@
 /**
- * Counts tokens, for programs that do nothing else with them: 21 kB of code beside the WebAssembly of `wattn/tokenizer`.
+ * Counts tokens and does nothing else: 21 kB of code in addition to the WebAssembly of `wattn/tokenizer`.
  *
  * @module
  */

@@ -7,7 +7,7 @@ import type { ModelSpecifier } from '../source/types.js';
 import type { Pipelines } from '../tasks/task_types.js';
 import type { Embeddings } from '../vectors/types.js';
 
-/** A pipeline that is loaded, or the model to load it from: what `pipeline(task, model)` takes. */
+/** A loaded pipeline, or the model to load it from, as for `pipeline(task, model)`. */
 export type Given<Task extends keyof Pipelines> = Pipelines[Task] | ModelSpecifier;
 
 export const isPipeline = (model: unknown): model is Pipelines[keyof Pipelines] => typeof model === 'function';

@@ -14,11 +14,11 @@ import { endOf } from '../generation/stop_texts.js';
 import type { ChatMessage, ToolCall, ToolChoice } from '../tokenizer/types.js';
 import type { Load } from './given_model.js';
 
-/** Options of calls: LangChain's, and those of the pipeline under `options`. */
+/** Options of calls: LangChain's, and the pipeline's under `options`. */
 export interface ChatWattnCallOptions extends BaseChatModelCallOptions {
-  /** What the model may call: LangChain's tools, or OpenAI's objects. */
+  /** Tools that the model may call: LangChain's tools, or OpenAI's objects. */
   tools?: BindToolsInput[];
-  /** As the pipeline's `response_format`. */
+  /** Constrains the answer, as the pipeline's `response_format`. */
   response_format?: TextGenerationOptions['response_format'];
   /** Options of the pipeline's call. */
   options?: TextGenerationOptions;
@@ -70,7 +70,7 @@ function toChoice(choice: BaseChatModelCallOptions['tool_choice']): ToolChoice |
   return ['auto', 'none', 'required'].includes(choice) ? (choice as ToolChoice) : { name: choice };
 }
 
-/** A chat model of LangChain that runs here. */
+/** A LangChain chat model that runs locally. */
 export class ChatWattn extends BaseChatModel<ChatWattnCallOptions> {
   constructor(
     private readonly load: Load<'text-generation'>,
@@ -79,16 +79,16 @@ export class ChatWattn extends BaseChatModel<ChatWattnCallOptions> {
     super({});
   }
 
-  /** The class's name in LangChain, `'ChatWattn'`. */
+  /** The class name in LangChain, `'ChatWattn'`. */
   static override lc_name(): string {
     return 'ChatWattn';
   }
-  /** The kind of model in LangChain, `'wattn'`. */
+  /** The model type in LangChain, `'wattn'`. */
   override _llmType(): string {
     return 'wattn';
   }
 
-  /** The same model with tools, which it may call. */
+  /** Returns the same model with tools that it may call. */
   override bindTools(
     tools: BindToolsInput[],
     kwargs?: Partial<ChatWattnCallOptions>,
@@ -96,7 +96,10 @@ export class ChatWattn extends BaseChatModel<ChatWattnCallOptions> {
     return this.withConfig({ ...kwargs, tools } as Partial<ChatWattnCallOptions>) as never;
   }
 
-  /** The same model, whose answers are values of a schema: the text is constrained to its JSON. `method: 'functionCalling'` asks for a call instead. */
+  /**
+   * Returns the same model with answers parsed as values of a schema. The text is constrained to that JSON; `method: 'functionCalling'` uses a tool call
+   * instead.
+   */
   override withStructuredOutput(
     schema: any,
     config: StructuredOutputMethodOptions<boolean> = {},
@@ -129,7 +132,7 @@ export class ChatWattn extends BaseChatModel<ChatWattnCallOptions> {
     return { all, stops };
   }
 
-  /** What `invoke` calls: the whole answer. */
+  /** Generates the whole answer; `invoke` calls this. */
   override async _generate(
     messages: BaseMessage[],
     options: this['ParsedCallOptions'],
@@ -151,7 +154,7 @@ export class ChatWattn extends BaseChatModel<ChatWattnCallOptions> {
     return { generations: [{ text, message }] };
   }
 
-  /** What `stream` calls: the answer in parts. */
+  /** Generates the answer in chunks; `stream` calls this. */
   override async *_streamResponseChunks(
     messages: BaseMessage[],
     options: this['ParsedCallOptions'],

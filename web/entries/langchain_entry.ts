@@ -18,34 +18,34 @@ export type { ChatWattn, ChatWattnCallOptions };
 
 /** Fields of `WattnEmbeddings`. */
 export interface WattnEmbeddingsFields {
-  /** A pipeline of `'feature-extraction'`, or the model to load at the first call. Default: the model in the package. */
+  /** A pipeline of `'feature-extraction'`, or a model, which is loaded at the first call. Default: the bundled model. */
   model?: Given<'feature-extraction'> | undefined;
   /** Options of each call of the pipeline. Default: none. */
   options?: EmbedOptions | undefined;
 }
 
-/** A document with the members of LangChain's. */
+/** A document, as in LangChain. */
 export interface WattnDocument {
   /** The document's text. */
   pageContent: string;
-  /** What is known of the text. */
+  /** Metadata of the document. */
   metadata: Record<string, any>;
-  /** Its name in a store. */
+  /** Its id in a store. */
   id?: string | undefined;
 }
 
 /** Fields of `WattnTextSplitter`. */
 export interface WattnTextSplitterFields extends ChunkOptions {
   /**
-   * What counts the tokens: a tokenizer, a pipeline that has one, or the model whose tokenizer to load at the first call. Take the model that
-   * embeds the chunks.
+   * What counts the tokens: a tokenizer, a pipeline that has one, or a model, whose tokenizer is loaded at the first call. Use the model that embeds the
+   * chunks.
    */
   tokenizer: Tokenizer | FeatureExtractionPipeline | ModelSpecifier;
 }
 
 /**
- * Embeds texts for LangChain's vector stores and retrievers. It has the members of their `EmbeddingsInterface`. An `InputError` for a pipeline
- * of another task or an unknown field.
+ * Embeds texts for LangChain's vector stores and retrievers. Implements their `EmbeddingsInterface`. Throws an `InputError` for a pipeline of another
+ * task or an unknown field.
  *
  * @example
  * const store = await MemoryVectorStore.fromTexts(texts, [], new WattnEmbeddings({ model: 'Xenova/all-MiniLM-L6-v2' }));
@@ -60,22 +60,22 @@ export class WattnEmbeddings {
     this.#options = fields.options;
   }
 
-  /** A vector for each text, with the model's prompt for documents, if it has one. */
+  /** Embeds documents, one vector per text. Uses the model's prompt for documents, if it has one. */
   async embedDocuments(documents: string[]): Promise<number[][]> {
     if (documents.length === 0) return [];
     return rowsOf('WattnEmbeddings', await (await this.#load()).encode_document(documents, this.#options), documents.length);
   }
 
-  /** The vector of a query, with the model's prompt for queries, if it has one. */
+  /** Embeds a query. Uses the model's prompt for queries, if it has one. */
   async embedQuery(document: string): Promise<number[]> {
     return rowsOf('WattnEmbeddings', await (await this.#load()).encode_query([document], this.#options), 1)[0] as number[];
   }
 }
 
 /**
- * Cuts documents into chunks of at most `max_tokens` tokens, between paragraphs, sentences or words if possible, as `tokenizer.chunk` does.
- * A chunk keeps its document's metadata and adds `loc.characters`: its text is `pageContent.slice(from, to)` of the document. An `InputError`
- * for a wrong field.
+ * Splits documents into chunks of at most `max_tokens` tokens, between paragraphs, sentences or words if possible, like `tokenizer.chunk`. A chunk
+ * keeps its document's metadata and adds `loc.characters`: its text is `pageContent.slice(from, to)` of the document. Throws an `InputError` for an
+ * invalid field.
  *
  * @example
  * const splitter = new WattnTextSplitter({ tokenizer: embed, max_tokens: 200, overlap: 20 });
@@ -104,17 +104,17 @@ export class WattnTextSplitter {
     this.#options = options;
   }
 
-  /** The texts of the chunks. */
+  /** Splits a text and returns the texts of the chunks. */
   async splitText(text: string): Promise<string[]> {
     return (await this.#load()).chunk(text, this.#options).map((chunk) => chunk.text);
   }
 
-  /** The chunks of texts, each with the metadata of its text. */
+  /** Splits texts into documents. Each chunk has the metadata of its text. */
   createDocuments(texts: string[], metadatas: Record<string, any>[] = []): Promise<WattnDocument[]> {
     return this.splitDocuments(texts.map((pageContent, i) => ({ pageContent, metadata: metadatas[i] ?? {} })));
   }
 
-  /** The chunks of documents, in order. A document's `id` is not kept, because its chunks are several. */
+  /** Splits documents, in order. Chunks do not keep the document's `id`, because a document may give several. */
   async splitDocuments(documents: WattnDocument[]): Promise<WattnDocument[]> {
     const tokenizer = await this.#load();
     return documents.flatMap(({ pageContent, metadata }) =>
@@ -125,7 +125,7 @@ export class WattnTextSplitter {
     );
   }
 
-  /** The same as `splitDocuments`, by the name that document transformers have. */
+  /** The same as `splitDocuments`, under the name that document transformers use. */
   transformDocuments(documents: WattnDocument[]): Promise<WattnDocument[]> {
     return this.splitDocuments(documents);
   }
@@ -133,15 +133,15 @@ export class WattnTextSplitter {
 
 /** Fields of `chatModel`. */
 export interface ChatWattnFields {
-  /** A pipeline of `'text-generation'`, or the model to load at the first call. */
+  /** A pipeline of `'text-generation'`, or a model, which is loaded at the first call. */
   model: Given<'text-generation'>;
   /** Options of each call of the pipeline. Default: none. */
   options?: TextGenerationOptions | undefined;
 }
 
 /**
- * A chat model of LangChain, with `bindTools`, `withStructuredOutput` and streams. It extends `BaseChatModel` of `@langchain/core`, which is loaded here.
- * An `InputError` for a pipeline of another task or an unknown field.
+ * Creates a LangChain chat model with `bindTools`, `withStructuredOutput` and streaming. It extends `BaseChatModel` of `@langchain/core`, which this
+ * call loads. Throws an `InputError` for a pipeline of another task or an unknown field.
  *
  * @example
  * const model = await chatModel({ model: 'HuggingFaceTB/SmolLM2-135M-Instruct', options: { max_new_tokens: 60 } });

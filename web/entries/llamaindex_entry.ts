@@ -9,49 +9,49 @@ import { given, rowsOf, type Given, type Load } from './given_model.js';
 
 /** Fields of `WattnEmbedding`. */
 export interface WattnEmbeddingFields {
-  /** A pipeline of `'feature-extraction'`, or the model to load at the first call. Default: the model in the package. */
+  /** A pipeline of `'feature-extraction'`, or a model, which is loaded at the first call. Default: the bundled model. */
   model?: Given<'feature-extraction'> | undefined;
   /** Options of each call of the pipeline. Default: none. */
   options?: EmbedOptions | undefined;
-  /** Texts that one call of the pipeline gets, between two calls of `progressCallback`. Default 64. */
+  /** Number of texts per call of the pipeline; `progressCallback` is called after each. Default 64. */
   embedBatchSize?: number | undefined;
 }
 
-/** What `WattnEmbedding` uses of a node. */
+/** The part of a node that `WattnEmbedding` uses. */
 export interface LlamaNode {
-  /** Its vector, which is set. */
+  /** The node's vector, which `WattnEmbedding` sets. */
   embedding?: number[] | undefined;
-  /** Its text with the metadata that an embedding reads (`'EMBED'`). */
+  /** The node's text with the metadata for embedding (`'EMBED'`). */
   getContent(mode: any): string;
 }
 
 /** Options of `getTextEmbeddingsBatch`. */
 export interface LlamaBatchOptions {
-  /** Called after each batch with the texts done, and all. */
+  /** Called after each batch with the number of texts done and the total. */
   progressCallback?: ((current: number, total: number) => void) | undefined;
   [more: string]: unknown;
 }
 
-/** Called with nodes, it sets their vectors, as a step of an ingestion pipeline. */
+/** A step of an ingestion pipeline: call it with nodes to set their vectors. */
 export interface WattnEmbedding {
   <Node extends LlamaNode>(nodes: Node[], options?: LlamaBatchOptions): Promise<Node[]>;
 }
 
 /**
- * Embeds texts for LlamaIndex.TS: it has the members of `BaseEmbedding`, without extending it. An `InputError` for a pipeline of another task or an
- * unknown field.
+ * Embeds texts for LlamaIndex.TS. It has the members of `BaseEmbedding` but does not extend it. Throws an `InputError` for a pipeline of another task
+ * or an unknown field.
  *
  * @example
  * Settings.embedModel = new WattnEmbedding({ model: 'sentence-transformers/all-MiniLM-L6-v2' });
  */
 export class WattnEmbedding {
-  /** A name of its own. */
+  /** A unique id. */
   id!: string;
-  /** Texts that one call of the pipeline gets. May be set. */
+  /** Number of texts per call of the pipeline. Can be set. */
   embedBatchSize!: number;
-  /** The vectors of texts, with the model's prompt for documents, if it has one. */
+  /** Embeds texts. Uses the model's prompt for documents, if it has one. */
   getTextEmbeddings!: (texts: string[]) => Promise<number[][]>;
-  /** The vector of a query, with the model's prompt for queries, if it has one; `null` for what has no text. */
+  /** Embeds a query. Uses the model's prompt for queries, if it has one. `null` for content without text. */
   getQueryEmbedding!: (query: string | { type: string; text?: string; [more: string]: any }) => Promise<number[] | null>;
 
   constructor(fields: WattnEmbeddingFields = {}) {
@@ -82,12 +82,12 @@ export class WattnEmbedding {
     return Object.assign(made, own);
   }
 
-  /** The vector of a text, with the model's prompt for documents, if it has one. */
+  /** Embeds a text. Uses the model's prompt for documents, if it has one. */
   async getTextEmbedding(text: string): Promise<number[]> {
     return (await this.getTextEmbeddings([text]))[0] as number[];
   }
 
-  /** The vectors of texts, in batches. */
+  /** Embeds texts in batches. */
   async getTextEmbeddingsBatch(texts: string[], options?: LlamaBatchOptions): Promise<number[][]> {
     const vectors: number[][] = [];
     for (let begin = 0; begin < texts.length; begin += this.embedBatchSize) {
@@ -97,14 +97,14 @@ export class WattnEmbedding {
     return vectors;
   }
 
-  /** The cosine of two vectors, or with a mode of LlamaIndex their dot product, or their distance below 0: larger is nearer. */
+  /** The cosine similarity of two vectors; with another mode of LlamaIndex, their dot product or negative distance. Larger is more similar. */
   similarity(a: number[], b: number[], mode: string = 'cosine'): number {
     const dot = (x: number[], y: number[]) => x.reduce((sum, value, i) => sum + value * (y[i] as number), 0);
     if (mode === 'euclidean') return -Math.hypot(...a.map((value, i) => value - (b[i] as number)));
     return dot(a, b) / (mode === 'dot_product' ? 1 : Math.sqrt(dot(a, a) * dot(b, b)));
   }
 
-  /** The same texts: the model truncates them itself. */
+  /** Returns the texts unchanged: the model truncates them itself. */
   truncateMaxTokens(input: string[]): string[] {
     return input;
   }

@@ -1,5 +1,5 @@
 /**
- * Only `nn`, the building blocks of transformers, and word vectors. `wattn` exports the same.
+ * `nn`, the building blocks of transformers, and word vectors. `wattn` also exports them.
  *
  * @module
  */

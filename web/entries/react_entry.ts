@@ -9,17 +9,17 @@ import type { ModelSpecifier } from '../source/types.js';
 import type { Pipelines } from '../tasks/task_types.js';
 import { InputError, pipeline } from './index.js';
 
-/** Options of `usePipeline`: those of `pipeline` but for `signal` and `progress_callback`, which the hook sets. */
+/** Options of `usePipeline`: those of `pipeline`, except `signal` and `progress_callback`, which the hook sets. */
 export type UsePipelineOptions = Omit<ModelOptions, 'signal' | 'progress_callback'>;
 
-/** What `usePipeline` returns; `status` says which form it has. */
+/** The result of `usePipeline`. `status` says which members it has. */
 export type PipelineState<Pipe> =
   | {
-      /** The model is being loaded, or is about to be: on the server it stays so. */
+      /** The model is loading. On the server it stays in this state. */
       status: 'loading';
-      /** The pipeline, once it is loaded. */
+      /** The pipeline, once it has loaded. */
       run: undefined;
-      /** How much of the model has been read: 0 to 100. */
+      /** How much of the model has been read, in percent from 0 to 100. */
       progress: number;
       /** Why the model could not be loaded. */
       error: undefined;

@@ -42,13 +42,14 @@ export function gaussLegendre(count: number): { points: number[]; weights: numbe
 }
 
 /**
- * How much each token of one text adds to a number of the model's output. The methods are Captum's `InputXGradient` and `IntegratedGradients`, and an
- * ablation, taken at the output of the embeddings and summed over its components. For the two gradients the model is loaded once more, in float32 and
- * with the WebAssembly that trains, and stays until `dispose()`; a gradient takes about three passes. If the metric is a function, or the model
- * cannot learn, derivatives are central differences of order 8 along each token's embedding. (Static embeddings, an encoder-decoder's encoder and a
- * model with an adapter in use cannot learn.) That takes eight passes a token, and equals automatic differentiation to about 1e-3 of the largest score with `dtype: 'f32'`.
+ * Computes how much each token of a text contributes to one number of the model's output, the metric. Methods: Captum's `InputXGradient` and
+ * `IntegratedGradients`, taken at the output of the embeddings and summed over its components, and leave-one-out. Both gradient methods load the model a
+ * second time, in float32 with the WebAssembly for training, and keep it until `dispose()`. A gradient costs about three passes. If the metric is a
+ * function, or the model has no backward pass, derivatives are central differences of order 8 along each token's embedding. (Static embeddings, the
+ * encoder of an encoder-decoder, and a model with an active adapter have no backward pass.) That costs eight passes per token and equals automatic
+ * differentiation to about 1e-3 of the largest score with `dtype: 'f32'`.
  *
- * Attention says where a head looks, an attribution what the answer depends on: they may disagree, and so may methods.
+ * Attention shows where a head looks; an attribution shows what the answer depends on. The two can disagree, and so can methods.
  *
  * @example
  * const tokenizer = await AutoTokenizer.from_pretrained();

@@ -10,9 +10,9 @@ import type { HeadScores, HeadScoresOptions } from './types.js';
 const where = 'head_scores';
 
 /**
- * Scores every head for a pair of tokens. A large weight alone shows little: many heads attend to one token whatever the other one is. So the mean
- * weight that other tokens give `to` is subtracted. Each head is also turned off once to see whether the answer depends on it: its output is set to
- * zero, as zero ablation in TransformerLens. It takes layers times heads forward passes.
+ * Scores how strongly each head links one token to another. A large attention weight alone shows little, because many heads attend to the same token
+ * from everywhere. So the mean weight that all other tokens give to `to` is subtracted. Each head is also turned off once, by setting its output to zero
+ * (zero ablation in TransformerLens), to see whether the answer depends on it. Costs layers × heads forward passes.
  *
  * @example
  * const tokenizer = await AutoTokenizer.from_pretrained();

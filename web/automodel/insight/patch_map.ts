@@ -30,9 +30,9 @@ function contextOf({ attentions, values }: ModelOutput, layer: number): Float32A
 }
 
 /**
- * Runs `corrupted` once for each layer and token (or head), with one activation taken over from `clean`, and says how far that brings the answer to that of
- * `clean`. The formula is that of TransformerLens's `get_act_patch_resid_pre` (and `get_act_patch_attn_head_out_all_pos`). Both texts must have the
- * same number of tokens. It takes layers times tokens (or heads) forward passes, in batches. An `InputError` if the lengths differ.
+ * Activation patching: runs `corrupted` once for each layer and token (or head), with one activation copied from `clean`, and reports how far that
+ * restores the answer of `clean`. The formula is that of TransformerLens's `get_act_patch_resid_pre` (and `get_act_patch_attn_head_out_all_pos`). Both
+ * texts must have the same number of tokens. Costs layers × tokens (or heads) forward passes, in batches. Throws an `InputError` if the lengths differ.
  *
  * @example
  * const tokenizer = await AutoTokenizer.from_pretrained();
