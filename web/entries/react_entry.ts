@@ -110,13 +110,13 @@ function release(key: string, own: Held, changed: () => void): void {
 }
 
 /**
- * A pipeline for as long as a component is mounted. It is loaded after the first render, never on a server. Components that ask for the same task, model and
- * options share it, StrictMode's second mount included. When the last of them unmounts, loading ends, or the model is disposed: calls in flight fail
- * then. To keep a model while components come and go, use the hook in one above them.
+ * Loads a pipeline and keeps it while the component is mounted. Loading starts after the first render, never on a server. Components with the same task,
+ * model and options share one pipeline, including StrictMode's second mount. When the last of them unmounts, loading is cancelled or the model is
+ * disposed, and pending calls fail. To keep a model while components come and go, use the hook in a component above them.
  *
- * @param task what the model is to do.
+ * @param task the task, as for `pipeline`.
  * @param model as for `pipeline`.
- * @param options as for `pipeline`, without `signal` and `progress_callback`, which are an `InputError`. `worker: true` keeps the page responsive.
+ * @param options as for `pipeline`, without `signal` and `progress_callback`, which throw an `InputError`. `worker: true` keeps the page responsive.
  * @returns `{ status, run, progress, error }`. `run` is the pipeline, undefined until it is loaded. An error stays until the last component that uses the model
  *   has unmounted; to try again, give that component another `key`.
  *

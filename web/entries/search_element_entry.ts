@@ -1,5 +1,5 @@
 /**
- * The element `<wattn-search>`: importing this file defines it.
+ * Defines the element `<wattn-search>` when imported.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Search in a static site, without a server: by the index that `wattn index SITE --static OUT` writes.
+ * Searches a static site without a server, in the index that `wattn index SITE --static OUT` writes.
  *
  * @module
  */

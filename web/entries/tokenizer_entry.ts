@@ -1,5 +1,5 @@
 /**
- * Only tokenizers, with a small WebAssembly file without models. `wattn` exports the same.
+ * Tokenizers only, with a small WebAssembly file without models. `wattn` also exports them.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Only `Trainer`, which fine-tunes a loaded model.
+ * `Trainer`, which fine-tunes a loaded model.
  *
  * @module
  */

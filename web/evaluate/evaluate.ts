@@ -18,18 +18,18 @@ import type { TextClassificationPipeline } from '../tasks/task_types.js';
 /**
  * Scores a model on a data set.
  *
- * - `'sts'`: pairs of sentences and how alike people find them. Pearson's and Spearman's correlation, as sentence-transformers'
+ * - `'sts'`: pairs of sentences with human similarity scores. Pearson and Spearman correlation, as in sentence-transformers'
  *   EmbeddingSimilarityEvaluator.
- * - `'retrieval'`: queries, documents, and which documents answer which query. Accuracy, precision and recall at 1, 3, 5 and 10, MRR and nDCG at 10, MAP at
- *   100, as sentence-transformers' InformationRetrievalEvaluator. Queries and documents get the model's prompts for them.
- * - `'classification'`: texts and labels. Accuracy and macro F1 of a model's head; of a `'feature-extraction'` pipeline those of a classifier on its vectors,
- *   trained on `options.train`.
- * - `'clustering'`: texts and labels. The V-measure of k-means with as many clusters as there are labels.
+ * - `'retrieval'`: queries, documents, and the relevant documents of each query. Accuracy, precision and recall at 1, 3, 5 and 10, MRR and nDCG at 10,
+ *   MAP at 100, as in sentence-transformers' InformationRetrievalEvaluator. Uses the model's prompts for queries and documents.
+ * - `'classification'`: texts and labels. Accuracy and macro F1 of the model's head, or, for a `'feature-extraction'` pipeline, of a classifier on its
+ *   vectors, trained on `options.train`.
+ * - `'clustering'`: texts and labels. V-measure of k-means with one cluster per label.
  *
- * Texts are truncated to the model's maximum, as everywhere. The pipeline still belongs to the caller.
+ * Texts are truncated to the model's maximum. The pipeline is not disposed.
  *
- * InputError: a row lacks a field, the data is empty, a relevant document is not in the corpus, or the pipeline is not one for the task. AbortError: `signal`
- * fired.
+ * InputError: a row lacks a field, the data is empty, a relevant document is not in the corpus, or the pipeline is not one for the task. AbortError:
+ * `signal` fired.
  *
  *     const embed = await pipeline('feature-extraction', 'sentence-transformers/all-MiniLM-L6-v2');
  *     await evaluate(embed, 'sts', [{ sentence1: 'A man plays.', sentence2: 'Someone plays.', score: 4.2 }, ..]);

@@ -3,13 +3,13 @@ import type { AbortSignalLike } from '../core/types.js';
 import type { ClassifierOptions } from '../vectors/classifier_types.js';
 import type { RankingMeasures } from '../vectors/measures.js';
 
-/** Two sentences and how alike people find them, on any scale. */
+/** Two sentences and a human similarity score, on any scale. */
 export interface ScoredSentences {
   /** The first sentence. */
   sentence1: string;
   /** The second sentence. */
   sentence2: string;
-  /** How alike people find them; only the order of scores counts for Spearman's correlation. */
+  /** How similar people find them. Spearman correlation uses only the order of scores. */
   score: number;
 }
 
@@ -19,54 +19,54 @@ export interface LabelledText {
   text: string;
   /** The second text of a pair. */
   text_pair?: string | undefined;
-  /** The name of the label. A number is that label's place in `labels` of the options, or, without `labels`, its name in digits. */
+  /** The name of the label. A number is an index into the option `labels`, or, without `labels`, the digits as a name. */
   label: string | number;
 }
 
-/** A test collection, as BEIR has them. */
+/** A retrieval test collection, in BEIR's form. */
 export interface RetrievalSet {
-  /** The documents. A title is read before the text. */
+  /** The documents. The title is put before the text. */
   corpus: readonly { id: string; text: string; title?: string | undefined }[];
-  /** The questions, each with its id. */
+  /** The queries, each with its id. */
   queries: readonly { id: string; text: string }[];
-  /** For the id of each query the ids of the documents that answer it. Queries without any are left out. */
+  /** The ids of the relevant documents, by query id. Queries without any are skipped. */
   relevant: Readonly<Record<string, readonly string[]>>;
 }
 
-/** How far an evaluation is. */
+/** Progress of an evaluation. */
 export interface EvaluateProgress {
-  /** Texts that the model has read. */
+  /** Number of texts that the model has read. */
   done: number;
-  /** All texts that it has to read. */
+  /** Number of texts to read. */
   total: number;
 }
 
 interface CommonOptions {
-  /** Called while the model reads the texts. An exception from it ends the evaluation. */
+  /** Called while the model reads texts. An exception from it stops the evaluation. */
   progress_callback?: ((progress: EvaluateProgress) => unknown) | undefined;
-  /** Ends the evaluation with an `AbortError`. */
+  /** Cancels the evaluation with an `AbortError`. */
   signal?: AbortSignalLike | undefined;
 }
 
 /** Options of `evaluate` for the task `'sts'`. */
 export interface StsOptions extends CommonOptions {
-  /** What is compared with the scores. Distances count with a minus sign. Default `'cosine'`. */
+  /** The similarity to compare with the scores. Distances count with a minus sign. Default `'cosine'`. */
   similarity?: 'cosine' | 'dot' | 'euclidean' | 'manhattan' | undefined;
 }
 
 /** Options of `evaluate` for the task `'retrieval'`. */
 export interface RetrievalEvaluationOptions extends CommonOptions {
-  /** What documents are ranked by. Default `'cosine'`. */
+  /** The similarity that ranks documents. Default `'cosine'`. */
   similarity?: 'cosine' | 'dot' | undefined;
 }
 
 /** Options of `evaluate` for the task `'classification'`. */
 export interface ClassificationOptions extends CommonOptions {
-  /** For a `'feature-extraction'` pipeline: the texts that a classifier on its vectors learns from (`Classifier.fit`). */
+  /** For a `'feature-extraction'` pipeline: the texts to train a classifier on its vectors with (`Classifier.fit`). */
   train?: readonly LabelledText[] | undefined;
   /** For a `'feature-extraction'` pipeline: options of the classifier. */
   classifier?: Omit<ClassifierOptions, 'signal' | 'progress_callback' | 'validation'> | undefined;
-  /** Names of labels that are numbers in the data: `['NEGATIVE', 'POSITIVE']` names 0 and 1. */
+  /** Names for labels that are numbers in the data: `['NEGATIVE', 'POSITIVE']` names 0 and 1. */
   labels?: readonly string[] | undefined;
 }
 
@@ -78,9 +78,9 @@ export interface ClusteringOptions extends CommonOptions {
 
 type Similarity<Options, Default extends string> = Options extends { similarity: infer Name extends string } ? Name : Default;
 
-/** Correlations of the model's similarities with the scores, from -1 to 1. */
+/** Correlations between the model's similarities and the scores, from -1 to 1. */
 export type StsMeasures<Options = object> = Record<`${'pearson' | 'spearman'}_${Similarity<Options, 'cosine'>}`, number> & {
-  /** How many pairs were judged. */
+  /** Number of pairs. */
   pairs: number;
 };
 
@@ -88,32 +88,32 @@ export type StsMeasures<Options = object> = Record<`${'pearson' | 'spearman'}_${
 export type RetrievalMeasures<Options = object> = {
   [Name in keyof RankingMeasures as `${Similarity<Options, 'cosine'>}_${Name}`]: number;
 } & {
-  /** How many queries were judged. */
+  /** Number of queries. */
   queries: number;
-  /** How many documents were searched. */
+  /** Number of documents. */
   documents: number;
 };
 
-/** How well texts were labelled. */
+/** Results of `'classification'`. */
 export interface ClassificationMeasures {
-  /** The share of texts whose best label is right. */
+  /** The fraction of texts whose top label is correct. */
   accuracy: number;
-  /** The mean of the labels' F1. */
+  /** The mean of the labels' F1 scores. */
   macro_f1: number;
-  /** The number of texts that were judged. */
+  /** Number of texts. */
   texts: number;
 }
 
-/** How well clusters agree with labels, from 0 to 1 (Rosenberg and Hirschberg 2007). */
+/** How well clusters match labels, from 0 to 1 (Rosenberg and Hirschberg 2007). */
 export interface ClusteringMeasures {
   /** The harmonic mean of homogeneity and completeness. */
   v_measure: number;
-  /** 1 if each cluster has texts of one label only. */
+  /** 1 if each cluster contains only texts of one label. */
   homogeneity: number;
-  /** 1 if the texts of each label are in one cluster. */
+  /** 1 if all texts of a label are in the same cluster. */
   completeness: number;
-  /** The number of texts. */
+  /** Number of texts. */
   texts: number;
-  /** The number of clusters: as many as there are labels. */
+  /** Number of clusters: one per label. */
   clusters: number;
 }

@@ -16,16 +16,16 @@ export class GenerationConfig {
   }
 }
 
-/** Values of `env.logLevel`: from `LogLevel.ERROR` on, wattn writes no warning. */
+/** Values of `env.logLevel`. From `LogLevel.ERROR` on, wattn prints no warnings. */
 export const LogLevel = {
-  /** Warnings are written, as by default. */
+  /** Prints warnings, like the default. */
   DEBUG: 10,
-  /** Warnings are written, as by default. */
+  /** Prints warnings, like the default. */
   INFO: 20,
-  /** Warnings are written: the default. */
+  /** Prints warnings. The default. */
   WARNING: 30,
-  /** No warning is written. */
+  /** Prints no warnings. */
   ERROR: 40,
-  /** Nothing is written at all. */
+  /** Prints nothing. */
   NONE: 50,
 } as const;

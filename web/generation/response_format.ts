@@ -5,55 +5,55 @@ import { compileConstraints } from '../host/constraints_host.js';
 
 /** JSON that satisfies a schema: the schema itself, or OpenAI's object around it. */
 export interface JsonSchemaFormat extends FormatOptions {
-  /** JSON of a schema. */
+  /** JSON that satisfies a schema. */
   type: 'json_schema';
   /** The schema, or `{ name, schema, strict }`. */
   json_schema: object | boolean;
-  /** `'schema'`: keys come in the order in which the schema names them, so that more of the text is forced. Default `'any'`. */
+  /** `'schema'`: keys must appear in the schema's order, so more of the text is forced. Default `'any'`. */
   key_order?: 'any' | 'schema';
-  /** Allows a space, or a line's end and up to 32 spaces, between the marks of JSON. Default `false`: the shortest form. */
+  /** Allows whitespace between the tokens of JSON: a space, or a line break and up to 32 spaces. Default `false`: the shortest form. */
   spaces?: boolean;
 }
 /** Any JSON object. */
 export interface JsonObjectFormat extends FormatOptions {
   /** Any JSON object. */
   type: 'json_object';
-  /** As of `'json_schema'`. */
+  /** The same as for `'json_schema'`. */
   spaces?: boolean;
 }
-/** A text that matches a regular expression of JavaScript as a whole. */
+/** A text that matches a JavaScript regular expression as a whole. */
 export interface RegexFormat extends FormatOptions {
-  /** A text that matches. */
+  /** A text that matches a regular expression. */
   type: 'regex';
   /** A pattern without flags other than `u` and `v`. */
   regex: string | RegExp;
 }
-/** A text of a grammar in llama.cpp's GBNF. */
+/** A text that follows a grammar in llama.cpp's GBNF. */
 export interface GrammarFormat extends FormatOptions {
-  /** A text of the rules. */
+  /** A text that follows a grammar. */
   type: 'grammar';
-  /** The rules; `root` is the whole text. */
+  /** The rules; `root` describes the whole text. */
   grammar: string;
 }
-/** One of some texts. */
+/** One of several texts. */
 export interface ChoiceFormat extends FormatOptions {
-  /** One of them. */
+  /** One of several texts. */
   type: 'choice';
-  /** At least one text. */
+  /** The texts to choose from; at least one. */
   choice: readonly string[];
 }
 /** Any text: no constraint. */
 export interface TextFormat {
-  /** Says that any text may be written. */
+  /** Any text. */
   type: 'text';
 }
-/** What every format with a constraint may have. */
+/** Options of every format with a constraint. */
 export interface FormatOptions {
-  /** A mark that the constrained text begins after, such as `'</think>'`; before it the model writes what it likes. */
+  /** A marker after which the constrained text begins, such as `'</think>'`. The text before it is free. */
   after?: string;
 }
 
-/** What generated texts must be. */
+/** A constraint on generated text. */
 export type ResponseFormat = JsonSchemaFormat | JsonObjectFormat | RegexFormat | GrammarFormat | ChoiceFormat | TextFormat;
 
 /** A format as it is sent beside the engine. */

@@ -2,14 +2,14 @@
 import { checkAnswer } from '../core/answers.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 
-/** The ids so far, prompt included, of each text; for each, whether it ends. */
+/** Decides whether texts end. Receives the ids so far of each text, including the prompt, and returns one boolean per text. */
 export type StoppingFunction = (input_ids: bigint[][], scores: number[][]) => readonly boolean[];
 
-/** A criterion is called as a function, as in transformers.js. */
+/** Criteria are called as functions, as in transformers.js. */
 export interface StoppingCriteria extends StoppingFunction {}
 
 /**
- * Decides after each token whether a text ends. A subclass has `_call`; instances are called as functions.
+ * Base class of functions that decide after each token whether a text ends. Override `_call`; instances are called as functions.
  *
  *     class Sentence extends StoppingCriteria {
  *       _call(input_ids) {
@@ -30,20 +30,20 @@ export class StoppingCriteria {
     const call = ((...args: Parameters<StoppingFunction>) => (call as StoppingCriteria)._call(...args)) as unknown;
     return Object.setPrototypeOf(call, new.target.prototype);
   }
-  /** For each text, whether it ends. scores cannot be read here: an `UnsupportedError`. */
+  /** Returns one boolean per text: whether it ends. Reading `scores` throws an `UnsupportedError`. */
   _call(_input_ids: bigint[][], _scores: number[][]): readonly boolean[] {
     throw new UnsupportedError('StoppingCriteria: expected a subclass with _call()');
   }
 }
 
 /**
- * Ends texts of so many tokens, the prompt included. `new MaxLengthCriteria(100)`
+ * Ends texts at a number of tokens, including the prompt. `new MaxLengthCriteria(100)`
  *
  * @example
  * const criteria = new MaxLengthCriteria(20);
  */
 export class MaxLengthCriteria extends StoppingCriteria {
-  /** The number of tokens. */
+  /** Maximum tokens, including the prompt. */
   max_length: number;
   constructor(max_length: number, _max_position_embeddings?: number | null) {
     super();
@@ -55,13 +55,13 @@ export class MaxLengthCriteria extends StoppingCriteria {
 }
 
 /**
- * Ends texts with one of these tokens. `new EosTokenCriteria(tokenizer.eos_token_id)`
+ * Ends texts at one of these tokens. `new EosTokenCriteria(tokenizer.eos_token_id)`
  *
  * @example
  * const criteria = new EosTokenCriteria(2);
  */
 export class EosTokenCriteria extends StoppingCriteria {
-  /** The tokens that end a text. */
+  /** The ids that end a text. */
   eos_token_id: (number | bigint)[];
   constructor(eos_token_id: number | bigint | readonly (number | bigint)[]) {
     super();
@@ -73,7 +73,7 @@ export class EosTokenCriteria extends StoppingCriteria {
 }
 
 /**
- * Ends all texts once `interrupt()` was called, from a button or a message; the text so far is the result.
+ * Ends all texts once `interrupt()` is called, for example from a button. The text so far is the result.
  *
  *     const stop = new InterruptableStoppingCriteria();
  *     button.onclick = () => stop.interrupt();
@@ -85,13 +85,13 @@ export class EosTokenCriteria extends StoppingCriteria {
  * stopping_criteria.interrupt(); // a generation with it ends
  */
 export class InterruptableStoppingCriteria extends StoppingCriteria {
-  /** Whether texts end. */
+  /** Whether texts are ended. */
   interrupted = false;
-  /** Ends texts from the next token on. */
+  /** Ends all texts at the next token. */
   interrupt(): void {
     this.interrupted = true;
   }
-  /** Lets texts go on. */
+  /** Allows generation again. */
   reset(): void {
     this.interrupted = false;
   }
@@ -101,7 +101,7 @@ export class InterruptableStoppingCriteria extends StoppingCriteria {
 }
 
 /**
- * Several criteria: a text ends where one of them says so.
+ * A list of criteria. A text ends if one of them says so.
  *
  *     const criteria = new StoppingCriteriaList();
  *     criteria.extend([new MaxLengthCriteria(100), stop]);
@@ -111,13 +111,13 @@ export class InterruptableStoppingCriteria extends StoppingCriteria {
  * list.push(new InterruptableStoppingCriteria());
  */
 export class StoppingCriteriaList extends StoppingCriteria {
-  /** Those in the list. */
+  /** The criteria in the list. */
   criteria: StoppingFunction[] = [];
-  /** Adds a criterion to the end of the list. */
+  /** Appends a criterion. */
   push(item: StoppingFunction): void {
     this.criteria.push(item);
   }
-  /** Adds one, several, or those of another list. */
+  /** Appends one criterion, several, or those of another list. */
   extend(items: StoppingFunction | readonly StoppingFunction[]): void {
     this.criteria.push(...toCriteria('StoppingCriteriaList.extend', items));
   }
@@ -125,7 +125,7 @@ export class StoppingCriteriaList extends StoppingCriteria {
     const said = this.criteria.map((criterion) => askCriterion(criterion, input_ids, scores));
     return input_ids.map((_, i) => said.some((each) => each[i]));
   }
-  /** The criteria in turn. */
+  /** Iterates over the criteria in order. */
   *[Symbol.iterator](): Generator<StoppingFunction, void, undefined> {
     yield* this.criteria;
   }

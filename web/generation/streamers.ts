@@ -5,14 +5,14 @@ import { readOptions, type Rules } from '../core/options.js';
 
 /** The part of a tokenizer that a streamer uses. */
 export interface StreamedTokenizer {
-  /** The text of ids. */
+  /** Decodes ids to text. */
   decode(ids: number[], options?: { skip_special_tokens?: boolean; clean_up_tokenization_spaces?: boolean }): string;
   /** The ids of special tokens. */
   readonly all_special_ids?: readonly (number | null)[];
 }
 
 /**
- * What generation is given as `streamer`. `put` is called with the prompt, then with each new token; `end` after the last.
+ * Base class for the option `streamer`. `put` is called with the prompt, then with each new token; `end` is called after the last.
  *
  *     class Counter extends BaseStreamer {
  *       count = 0;
@@ -38,7 +38,7 @@ export class BaseStreamer {
   put(_value: bigint[][]): void {
     throw new UnsupportedError('BaseStreamer: expected a subclass with put()');
   }
-  /** The text has ended. */
+  /** Called after the last token. */
   end(): void {
     throw new UnsupportedError('BaseStreamer: expected a subclass with end()');
   }
@@ -46,11 +46,11 @@ export class BaseStreamer {
 
 /** Options of `TextStreamer`. */
 export interface TextStreamerOptions {
-  /** Whether the prompt's text is left out. Default `false`. */
+  /** Leaves out the prompt's text. Default `false`. */
   skip_prompt?: boolean | undefined;
-  /** Whether special tokens are left out. Default `true`. */
+  /** Leaves out special tokens. Default `true`. */
   skip_special_tokens?: boolean | undefined;
-  /** Called with each part of the text. Default: it is written to the standard output, or the console. */
+  /** Called with each part of the text. Default: writes to standard output, or to the console. */
   callback_function?: ((text: string) => void) | null | undefined;
   /** Called with the ids of each token. */
   token_callback_function?: ((ids: bigint[]) => void) | null | undefined;
@@ -81,7 +81,7 @@ function print(text: string): void {
 const isIdeograph = (text: string) => /\p{Script=Han}$/u.test(text);
 
 /**
- * Gives the text of new tokens in whole words, as they come.
+ * Decodes new tokens and passes on the text in whole words.
  *
  *     const generate = await pipeline('text-generation', 'HuggingFaceTB/SmolLM2-135M-Instruct');
  *     const streamer = new TextStreamer(generate.tokenizer, { skip_prompt: true, callback_function: (text) => console.log(text) });
@@ -94,7 +94,7 @@ const isIdeograph = (text: string) => /\p{Script=Han}$/u.test(text);
  * const streamer = new TextStreamer(tokenizer, { callback_function: (text) => console.log(text) });
  */
 export class TextStreamer extends BaseStreamer {
-  /** The tokenizer whose `decode` is used. */
+  /** The tokenizer that decodes the tokens. */
   readonly tokenizer: StreamedTokenizer;
   /** Called with each part of the text. */
   callback_function: (text: string) => void;
@@ -155,7 +155,7 @@ export class TextStreamer extends BaseStreamer {
     this.on_finalized_text(part, isEnd);
   }
 
-  /** Receives each part of the text, which may be empty, and whether it is the last. A subclass may have its own. */
+  /** Receives each part of the text, which may be empty, and whether it is the last. Override it to handle the text. */
   on_finalized_text(text: string, stream_end: boolean): void {
     if (text !== '') this.tell(text);
     if (stream_end && this.callback_function === print) print('\n');

@@ -2,7 +2,7 @@
 import type { ResponseFormat } from './response_format.js';
 
 /**
- * A constraint in the form of `@huggingface/transformers-structured-output`: goes to `model.generate` as `logits_processor`, where it is the same as
+ * A constraint in the form of `@huggingface/transformers-structured-output`. Pass it to `model.generate` as `logits_processor`; it works like
  * `response_format`.
  *
  *     const logits_processor = new StructuredOutputProcessor(tokenizer, { type: 'json_schema', json_schema });
@@ -12,9 +12,9 @@ import type { ResponseFormat } from './response_format.js';
  * const processor = new StructuredOutputProcessor(null, { type: 'regex', regex: '[a-c]{3}' });
  */
 export class StructuredOutputProcessor {
-  /** What the text must be. */
+  /** The constraint. */
   readonly format: ResponseFormat;
-  /** tokenizer: not needed, as the model has its own. */
+  /** `tokenizer` is ignored: the model uses its own. */
   constructor(_tokenizer: unknown, format: ResponseFormat) {
     this.format = format;
   }

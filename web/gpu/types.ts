@@ -1,25 +1,25 @@
 // What `info()` says of a GPU.
 
-/** What `info()` says of the device. */
+/** Facts about the device, in `info()`. */
 export interface DeviceFacts {
   device: 'webgpu' | 'wasm';
   device_reason?: string;
   gpu?: GpuFacts;
 }
-/** How a GPU runs a model. */
+/** How a model runs on a GPU. */
 export interface GpuFacts {
-  /** The adapter's names, as the platform gives them. */
+  /** The adapter's name, as reported by the platform. */
   adapter: string;
-  /** Bytes of its buffers. */
+  /** Bytes of its GPU buffers. */
   bytes: number;
-  /** The distance of the probe texts' states from the processor's, over the length of those: the root of the mean square over all tokens. */
+  /** Relative difference between the states that GPU and CPU compute for the probe texts: root mean square over all tokens. */
   distance: number;
-  /** What `distance` is below. */
+  /** The upper bound that `distance` met. */
   bound: number;
-  /** Times that a device was lost and found again. */
+  /** How often the device was lost and replaced. */
   recovered: number;
-  /** Texts, windows or calls that write texts that were computed again on the processor, as the GPU's numbers were not finite. */
+  /** Number of texts, windows or generation calls that the CPU computed again, because the GPU's numbers were not finite. */
   recomputed: number;
-  /** With `device: 'auto'`: milliseconds that were measured for a few tokens (of `text-generation`: one) and for many, and the processor's for the many. */
+  /** With `device: 'auto'`: milliseconds that were measured on the GPU for a few tokens (`text-generation`: one) and for many, and on the CPU for the many. */
   timing?: { tokens: number; few: number; many: number; processor: number };
 }

@@ -8,8 +8,8 @@ let host: NnHost | undefined;
 let waiting: Promise<void> | undefined;
 
 /**
- * Loads the WebAssembly of `nn`; everything else in `nn` is synchronous. Call it once, before anything else; later calls do nothing.
- * `wasm`: where `wattn-nn.wasm` is if it is not beside this script (`{ url | binary | module }`, as in `env.wasm`).
+ * Loads the WebAssembly of `nn`. Call it once, before anything else in `nn`, which is synchronous; later calls do nothing. `wasm` says where
+ * `wattn-nn.wasm` is, if not next to this script (`{ url | binary | module }`, as in `env.wasm`).
  *
  * @example
  * await nn.ready(); // once, before anything else of nn

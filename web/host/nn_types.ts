@@ -14,24 +14,24 @@ export type SeamOptions = [name: string, value: SeamOption][];
 export type SeamTensors = ({ name: string } & SeamTensor)[];
 
 export interface SeamRow {
-  /** Its name in the module that holds it. */
+  /** The module's name in the module that contains it. */
   name: string;
-  /** Its class, such as `'Linear'`. */
+  /** The module's class, such as `'Linear'`. */
   type: string;
-  /** How deep it is in the module; 0: the module itself. */
+  /** Nesting depth; 0 is the module itself. */
   depth: number;
   input: Int32Array;
   output: Int32Array;
   kernel: Int32Array;
-  /** The number of its parameters, those of modules inside included. */
+  /** Number of parameters, including those of inner modules. */
   parameters: number;
-  /** The number of its own parameters, without those of modules inside. */
+  /** Number of own parameters, without inner modules. */
   own_parameters: number;
   /** As torchinfo counts: parameters times the first dimension of the output; 0 for a layer with children. */
   mult_adds: number;
-  /** Multiply-accumulates of all products inside, children's and attention's too. */
+  /** Multiply-accumulate operations of all products inside, including children and attention. */
   macs: number;
-  /** Whether it has no children. */
+  /** Whether the module has no children. */
   is_leaf: boolean;
   module: number; // the same in each row of a module
   tensor?: SeamTensor;

@@ -98,49 +98,49 @@ export interface SeamSequence {
   cached?: number;
 }
 
-/** Facts about a loaded model, with config.json's names where it has them. */
+/** Facts about a loaded model, under config.json's names where they exist. */
 export interface ModelFacts {
   /** The architecture, as in config.json: `'bert'`. */
   model_type: string;
-  /** Encoder, decoder or both. */
+  /** Encoder, decoder, or both. */
   kind: ModelKind;
-  /** The head that was loaded. */
+  /** The loaded head. */
   head: HeadKind;
   // For an encoder-decoder with its decoder loaded, these are the decoder's.
-  /** Tokens of the vocabulary. */
+  /** Size of the vocabulary. */
   vocab_size: number;
-  /** The width of a token's vector between layers. */
+  /** Width of a token's vector between layers. */
   hidden_size: number;
-  /** The number of layers. */
+  /** Number of layers. */
   num_hidden_layers: number;
-  /** Heads of attention in each layer. */
+  /** Attention heads per layer. */
   num_attention_heads: number;
-  /** Heads of keys and values; fewer than `num_attention_heads` with grouped-query attention. */
+  /** Heads of keys and values per layer; fewer than `num_attention_heads` with grouped-query attention. */
   num_key_value_heads: number;
   /** Width of one head. */
   head_dim: number;
   // The encoder of such a model:
-  /** Layers of the encoder of such a model. */
+  /** Layers of the encoder, for an encoder-decoder. */
   encoder_layers?: number;
-  /** Heads of each of the encoder's layers. */
+  /** Attention heads per encoder layer. */
   encoder_attention_heads?: number;
-  /** The width of one of the encoder's heads. */
+  /** Width of one encoder head. */
   encoder_head_dim?: number;
   /** Maximum tokens of the encoder. */
   max_source_length?: number;
-  /** The longest sequence that the positions allow. */
+  /** The longest sequence that the model's positions allow. */
   max_position_embeddings: number;
   /** Maximum tokens of a text, special tokens included: the repository's value, at most `max_position_embeddings`. */
   max_length: number;
   /** Maximum tokens of a micro-batch. */
   token_budget: number;
-  /** Whether the repository specifies a pooling. */
+  /** Whether the repository specifies pooling. */
   pooled: boolean;
-  /** Whether the repository specifies unit length. */
+  /** Whether the repository specifies unit-length embeddings. */
   normalize: boolean;
-  /** The repository's own prompts by name. */
+  /** The model's own prompts, by name. */
   prompts: Record<string, string>;
-  /** Tasks for which the checkpoint itself has an adapter, as jina-embeddings-v3: see the option `task` of a call. */
+  /** Tasks for which the checkpoint has its own adapter, such as jina-embeddings-v3: see the option `task` of a call. */
   tasks?: string[];
   /** The kernels in use. */
   kernels: string;

@@ -5,22 +5,22 @@ import { toMask, type MaybeTensor, type TensorsByName, type Tensor as NnTensor }
 
 type F32 = NnTensor;
 
-/** Options of a forward with attention. */
+/** Options of a `forward` with attention. */
 export interface AttendOptions {
-  /** Broadcast to `[batch, heads, queries, keys]`: bool (true is masked out, as in torch's modules) or float (added). */
+  /** Mask, broadcast to `[batch, heads, queries, keys]`: bool (true is masked out, as in torch's modules) or float (added to the scores). */
   attn_mask?: MaybeTensor;
-  /** `[batch, keys]`: true is masked out. */
+  /** Keys to mask out (true), `[batch, keys]`. */
   key_padding_mask?: MaybeTensor;
-  /** A query attends only to keys up to its own place. */
+  /** `true`: a query attends only to keys up to its own position. */
   is_causal?: boolean;
-  /** `true`: the result is the output and the attention weights. */
+  /** `true` returns `[output, weights]`. */
   need_weights?: boolean;
-  /** Default true: the mean over the heads. */
+  /** Averages the weights over the heads. Default `true`. */
   average_attn_weights?: boolean;
-  /** Keys and values of earlier tokens, to which this call's are added; see `KeyValueCache`. Default `null`: none. */
+  /** Keys and values of earlier tokens; this call appends its own. See `KeyValueCache`. Default `null`: none. */
   cache?: KeyValueCache | null;
 }
-/** An output with the attention weights that made it. */
+/** An output with its attention weights. */
 export type Weighed = [output: F32, weights: F32];
 
 /** The options of a forward with attention that are no tensors, and those of any attention. */

@@ -8,7 +8,7 @@ import { Tensor } from '../core/tensor.js';
 import { TensorBase } from '../core/tensor_base.js';
 
 /**
- * A permutation of 0 .. n - 1 drawn from a seed (SplitMix64, Fisher-Yates).
+ * A permutation of 0 .. n - 1 from a seed (SplitMix64, Fisher-Yates).
  *
  * @example
  * nn.permutation(5, 1).length; // => 5
@@ -32,7 +32,7 @@ const isTensor = (value: unknown) => value instanceof TensorBase;
 const isIds = (x: TensorBase) => x.type !== 'float32';
 
 /**
- * `x [..., seq, hidden]`, or ids `[..., seq]` of any integer type, with its tokens in the given order.
+ * Reorders the tokens of `x [..., seq, hidden]`, or of ids `[..., seq]` of any integer type.
  *
  * @example
  * nn.permute(nn.tensor([[1, 2], [3, 4]]), [1, 0]).tolist(); // => [[3, 4], [1, 2]]
@@ -51,9 +51,9 @@ function difference(a: TensorBase, b: TensorBase): number {
   return (a.data as Float32Array).reduce((most, value, i) => Math.max(most, Math.abs(value - (b.data[i] as number))), 0);
 }
 
-/** Whether a function changes with the order of its tokens: the result of `equivariance`. */
+/** The result of `equivariance`: whether a function depends on the order of its tokens. */
 export interface EquivarianceReport {
-  /** The order that the tokens were put into. */
+  /** The order in which the tokens were put. */
   order: number[];
   /** Largest |f(P x) - P f(x)|: zero up to rounding if f is equivariant. NaN if the output has no tokens. */
   equivariant: number;
@@ -62,7 +62,7 @@ export interface EquivarianceReport {
 }
 
 /**
- * Runs `f` on `x` (`[..., seq, hidden]`, or ids `[..., seq]`) and on `x` with its tokens permuted, and compares.
+ * Runs `f` on `x` (`[..., seq, hidden]`, or ids `[..., seq]`) and on `x` with its tokens permuted, and compares the outputs.
  *
  * @example
  * const attention = new nn.SelfAttention({ k: 8, heads: 2 });

@@ -1,5 +1,5 @@
 /**
- * torch.nn.functional, with options as objects. Everything is computed by the kernels that run the models.
+ * torch.nn.functional, with options as objects. It uses the same kernels as the models.
  *
  * @module
  */
@@ -9,11 +9,11 @@ import { nextSeed } from './seed.js';
 import type { TensorBase } from '../core/tensor_base.js';
 
 type F32 = NnTensor;
-/** A size for height and width alike, or `[height, width]`. */
+/** One size for both height and width, or `[height, width]`. */
 export type Sizes = number | readonly number[];
 
 /**
- * `exp(x_i) / sum_j exp(x_j)` along `dim` (default: the last). A row of nothing but -infinity becomes zeros.
+ * `exp(x_i) / sum_j exp(x_j)` along `dim` (default: the last). A row that is all -infinity becomes zeros.
  *
  * @example
  * nn.functional.softmax(nn.tensor([1, 2, 3]), { dim: 0 }).tolist(); // => [0.09, 0.2447, 0.6652]
@@ -30,14 +30,14 @@ export const log_softmax = (input: TensorBase, options: { dim?: number } = {}): 
   callFunction('log_softmax', { input }, options, ['dim']).output;
 
 /**
- * `[..., m, k]` times `[..., k, n]` -> `[..., m, n]`; leading dimensions are broadcast.
+ * Matrix product: `[..., m, k]` times `[..., k, n]` -> `[..., m, n]`; leading dimensions are broadcast.
  *
  * @example
  * nn.functional.matmul(nn.tensor([[1, 2]]), nn.tensor([[3], [4]])).tolist(); // => [[11]]
  */
 export const matmul = (input: TensorBase, other: TensorBase): F32 => callFunction('matmul', { input, other }).output;
 /**
- * `[batch, m, k]` times `[batch, k, n]` -> `[batch, m, n]`.
+ * Batched matrix product: `[batch, m, k]` times `[batch, k, n]` -> `[batch, m, n]`.
  *
  * @example
  * nn.functional.bmm(nn.ones(2, 1, 3), nn.ones(2, 3, 4)).shape; // => [2, 1, 4]
@@ -52,21 +52,21 @@ export const bmm = (input: TensorBase, other: TensorBase): F32 => callFunction('
 export const linear = (input: TensorBase, weight: TensorBase, bias?: MaybeTensor): F32 =>
   callFunction('linear', { input, weight, bias }).output;
 /**
- * `x + y`, broadcast: a residual connection.
+ * `x + y`, broadcast, for example for a residual connection.
  *
  * @example
  * nn.functional.add(nn.ones(2), nn.ones(2)).tolist(); // => [2, 2]
  */
 export const add = (input: TensorBase, other: TensorBase): F32 => callFunction('add', { input, other }).output;
 /**
- * `x * y`, element by element, broadcast.
+ * `x * y`, elementwise, broadcast.
  *
  * @example
  * nn.functional.mul(nn.tensor([2, 3]), nn.tensor([4, 5])).tolist(); // => [8, 15]
  */
 export const mul = (input: TensorBase, other: TensorBase): F32 => callFunction('mul', { input, other }).output;
 /**
- * `x y^T`, how similar the rows are: `[..., n, d]`, `[..., m, d]` (default: the same) -> `[..., n, m]`.
+ * Similarity of rows, `x y^T`: `[..., n, d]`, `[..., m, d]` (default: the same) -> `[..., n, m]`.
  *
  * @example
  * nn.functional.dot_product_similarity(nn.tensor([[1, 0], [1, 1]])).tolist(); // => [[1, 1], [1, 2]]
@@ -79,9 +79,9 @@ const activate = (kind: string) => (input: TensorBase) => callFunction('activate
 export const relu: (input: TensorBase) => F32 = activate('relu');
 /** `x / (1 + exp(-x))`. */
 export const silu: (input: TensorBase) => F32 = activate('silu');
-/** The hyperbolic tangent of each number. */
+/** The hyperbolic tangent of each value. */
 export const tanh: (input: TensorBase) => F32 = activate('tanh');
-/** `1 / (1 + exp(-x))` of each number. */
+/** `1 / (1 + exp(-x))` of each value. */
 export const sigmoid: (input: TensorBase) => F32 = activate('sigmoid');
 /**
  * `x / 2 (1 + erf(x / sqrt 2))`, or its tanh form with `approximate: 'tanh'`; arXiv 1606.08415.
@@ -95,7 +95,7 @@ export const gelu = (input: TensorBase, options: { approximate?: 'none' | 'tanh'
 };
 
 /**
- * Zeros with probability `p`, everything else times `1 / (1 - p)`, unless `training` is false; arXiv 1207.0580.
+ * Sets values to zero with probability `p` and scales the others by `1 / (1 - p)`, unless `training` is false; arXiv 1207.0580.
  *
  * @example
  * nn.functional.dropout(nn.ones(4), { p: 0.5, training: false }).tolist(); // => [1, 1, 1, 1]
@@ -106,21 +106,22 @@ export const dropout = (input: TensorBase, options: { p?: number; training?: boo
   return callFunction('dropout', { input }, { p: training ? p : 0, seed }, ['p', 'seed']).output;
 };
 
-/** `'none'`: the losses as they are, a number for each element or row. */
+/** How losses are reduced to one number. `'none'`: not at all, one loss per element or row. */
 export type Reduction = 'mean' | 'sum' | 'none';
 /** Options of `cross_entropy`. */
 export interface CrossEntropyOptions {
-  /** `[classes]`: a weight of each class. */
+  /** Weight of each class, `[classes]`. */
   weight?: MaybeTensor;
-  /** Targets that do not count. Default -100. */
+  /** Targets to ignore. Default -100. */
   ignore_index?: number;
-  /** The share of a target that is spread over all classes, from 0 to 1 (arXiv 1512.00567). Default 0. */
+  /** The fraction of a target that is spread over all classes, from 0 to 1 (arXiv 1512.00567). Default 0. */
   label_smoothing?: number;
-  /** How the losses of all elements become one: their mean, their sum, or `'none'`. Default `'mean'`. */
+  /** How to reduce the losses to one number: `'mean'` (default), `'sum'` or `'none'`. */
   reduction?: Reduction;
 }
 /**
- * `-ln softmax(input)[target]`: logits `[rows, classes]` (or `[batch, classes, ...]`), whole numbers `[rows]`, or probabilities of the classes in the shape of the logits.
+ * `-ln softmax(input)[target]`: logits `[rows, classes]` (or `[batch, classes, ...]`); targets are class indices `[rows]`, or class probabilities in the
+ * shape of the logits.
  *
  * @example
  * nn.functional.cross_entropy(nn.tensor([[2, 0]]), new Tensor('int32', [0], [1])).item(); // => 0.1269
@@ -129,15 +130,15 @@ export const cross_entropy = (input: TensorBase, target: TensorBase, options: Cr
   callFunction('cross_entropy', { input, target }, options, ['weight', 'ignore_index', 'label_smoothing', 'reduction']).output;
 /** Options of `binary_cross_entropy_with_logits`. */
 export interface BinaryCrossEntropyOptions {
-  /** A factor of each loss. Default: 1. */
+  /** Weight of each loss. Default 1. */
   weight?: MaybeTensor;
-  /** How much targets of 1 count more than those of 0. Default 1. */
+  /** Weight of targets of 1, relative to targets of 0. Default 1. */
   pos_weight?: MaybeTensor;
-  /** How the losses of all elements become one: their mean, their sum, or `'none'`. Default `'mean'`. */
+  /** How to reduce the losses to one number: `'mean'` (default), `'sum'` or `'none'`. */
   reduction?: Reduction;
 }
 /**
- * `-(y ln s(x) + (1 - y) ln(1 - s(x)))` of logits x, `s` the sigmoid, and targets y from 0 to 1.
+ * Binary cross-entropy `-(y ln s(x) + (1 - y) ln(1 - s(x)))` of logits x and targets y from 0 to 1, where `s` is the sigmoid.
  *
  * @example
  * nn.functional.binary_cross_entropy_with_logits(nn.tensor([0, 2]), nn.tensor([0, 1])).item(); // => 0.41
@@ -149,7 +150,7 @@ export const binary_cross_entropy_with_logits = (
 ): F32 =>
   callFunction('binary_cross_entropy_with_logits', { input, target }, options, ['weight', 'pos_weight', 'reduction']).output;
 /**
- * `(input - target)^2`.
+ * Squared error, `(input - target)^2`.
  *
  * @example
  * nn.functional.mse_loss(nn.tensor([1, 2]), nn.tensor([1, 4])).item(); // => 2
@@ -157,7 +158,7 @@ export const binary_cross_entropy_with_logits = (
 export const mse_loss = (input: TensorBase, target: TensorBase, options: { reduction?: Reduction } = {}): F32 =>
   callFunction('mse_loss', { input, target }, options, ['reduction']).output;
 /**
- * `|input - target|`.
+ * Absolute error, `|input - target|`.
  *
  * @example
  * nn.functional.l1_loss(nn.tensor([1, 2]), nn.tensor([1, 4])).item(); // => 1
@@ -165,7 +166,7 @@ export const mse_loss = (input: TensorBase, target: TensorBase, options: { reduc
 export const l1_loss = (input: TensorBase, target: TensorBase, options: { reduction?: Reduction } = {}): F32 =>
   callFunction('l1_loss', { input, target }, options, ['reduction']).output;
 /**
- * `target (ln target - input)` of logarithms of probabilities and probabilities.
+ * Kullback-Leibler divergence, `target (ln target - input)`: `input` has log-probabilities, `target` probabilities.
  *
  * @example
  * nn.functional.kl_div(nn.tensor([[0.5, 0.5]]).log(), nn.tensor([[0.9, 0.1]]), { reduction: 'batchmean' }).item(); // => 0.3681
@@ -173,7 +174,7 @@ export const l1_loss = (input: TensorBase, target: TensorBase, options: { reduct
 export const kl_div = (input: TensorBase, target: TensorBase, options: { reduction?: Reduction | 'batchmean' } = {}): F32 =>
   callFunction('kl_div', { input, target }, options, ['reduction']).output;
 /**
- * For rows that belong together (target 1), `1 - cos`; of others (-1), `max(0, cos - margin)`.
+ * `1 - cos` for similar rows (target 1), `max(0, cos - margin)` for others (target -1).
  *
  * @example
  * nn.functional.cosine_embedding_loss(nn.tensor([[1, 0]]), nn.tensor([[0, 1]]), nn.tensor([1])).item(); // => 1
@@ -186,13 +187,13 @@ export const cosine_embedding_loss = (
 ): F32 => callFunction('cosine_embedding_loss', { input1, input2, target }, options, ['margin', 'reduction']).output;
 /** Options of `triplet_margin_loss`. */
 export interface TripletOptions {
-  /** How much nearer the positive has to be. Default 1. */
+  /** How much closer the positive must be than the negative. Default 1. */
   margin?: number;
-  /** Added to differences before the norm is taken. Default 1e-6. */
+  /** Added to differences before computing the norm. Default 1e-6. */
   eps?: number;
-  /** `true`: the distance from positive to negative counts if it is the smaller one. Default `false`. */
+  /** `true`: uses the distance from positive to negative if it is smaller. Default `false`. */
   swap?: boolean;
-  /** How the losses of all elements become one: their mean, their sum, or `'none'`. Default `'mean'`. */
+  /** How to reduce the losses to one number: `'mean'` (default), `'sum'` or `'none'`. */
   reduction?: Reduction;
 }
 /**
@@ -210,14 +211,14 @@ export const triplet_margin_loss = (
   callFunction('triplet_margin_loss', { anchor, positive, negative }, options, ['margin', 'eps', 'swap', 'reduction']).output;
 
 /**
- * Rows of `weight [n, d]` by ids of any shape -> `[..., d]`.
+ * Looks up rows of `weight [n, d]` by ids of any shape -> `[..., d]`.
  *
  * @example
  * nn.functional.embedding(new Tensor('int32', [1, 0], [2]), nn.tensor([[1, 2], [3, 4]])).tolist(); // => [[3, 4], [1, 2]]
  */
 export const embedding = (input: TensorBase, weight: TensorBase): F32 => callFunction('embedding', { input, weight }).output;
 /**
- * Ids -> vectors of `num_classes` (default: the largest id + 1) with a single 1.
+ * One-hot vectors of ids, with `num_classes` components (default: the largest id + 1).
  *
  * @example
  * nn.functional.one_hot(new Tensor('int32', [1, 0], [2]), { num_classes: 3 }).tolist(); // => [[0, 1, 0], [1, 0, 0]]
@@ -225,7 +226,7 @@ export const embedding = (input: TensorBase, weight: TensorBase): F32 => callFun
 export const one_hot = (input: TensorBase, options: { num_classes?: number | undefined } = {}): F32 =>
   callFunction('one_hot', { input }, options, ['num_classes']).output;
 
-/** Where epsilon goes: `1 / sqrt(variance + eps)`, or `1 / (sigma + eps)`. */
+/** Where epsilon is added: `1 / sqrt(variance + eps)`, or `1 / (sigma + eps)`. */
 export type EpsForm = 'inside' | 'outside';
 
 /** A norm over the last dimensions: their sizes go with the options. */
@@ -263,7 +264,7 @@ interface AffineOptions {
 }
 const kAffine = ['weight', 'bias', 'eps'];
 /**
- * With the statistics of training, per channel of `[batch, channels, ...]`; arXiv 1502.03167.
+ * Batch normalisation per channel of `[batch, channels, ...]`, with the statistics of this batch; arXiv 1502.03167.
  *
  * @example
  * nn.functional.batch_norm(nn.tensor([[1, 2]]), nn.tensor([1, 0]), nn.tensor([1, 4])).tolist(); // => [[0, 1]]
@@ -275,7 +276,7 @@ export const batch_norm = (
   options: AffineOptions = {},
 ): F32 => callFunction('batch_norm', { input, running_mean, running_var }, options, kAffine).output;
 /**
- * Per example and channel of `[batch, channels, ...]`; arXiv 1607.08022.
+ * Instance normalisation, per example and channel of `[batch, channels, ...]`; arXiv 1607.08022.
  *
  * @example
  * nn.functional.instance_norm(nn.randn(2, 3, 8, { seed: 1 })).shape; // => [2, 3, 8]
@@ -283,7 +284,7 @@ export const batch_norm = (
 export const instance_norm = (input: TensorBase, options: AffineOptions = {}): F32 =>
   callFunction('instance_norm', { input }, options, kAffine).output;
 /**
- * `(sum |x|^ord)^(1 / ord)` along `dim`.
+ * The norm `(sum |x|^ord)^(1 / ord)` along `dim`.
  *
  * @example
  * nn.functional.vector_norm(nn.tensor([3, 4])).item(); // => 5
@@ -312,7 +313,7 @@ export function cosine_similarity(x1: TensorBase, x2: TensorBase, options: { dim
 
 /** Options of `avg_pool2d` and `max_pool2d`. */
 export interface PoolOptions {
-  /** How far the window moves each time. Default: `kernel_size`. */
+  /** Step between windows. Default: `kernel_size`. */
   stride?: Sizes;
   /** Rows and columns to add on each side. Default 0. */
   padding?: Sizes;
@@ -338,10 +339,10 @@ export const avg_pool2d = (input: TensorBase, kernel_size: Sizes, options: PoolO
 export const max_pool2d = (input: TensorBase, kernel_size: Sizes, options: PoolOptions = {}): F32 =>
   pool2d('max_pool2d', input, kernel_size, options);
 
-/** How the vectors of a sequence become one: their mean, maximum, first, last, sum over the root of their number, or a mean with rising weights. */
+/** How a sequence's vectors are pooled: mean, maximum, first, last, sum divided by the square root of the count, or a mean with increasing weights. */
 export type SequencePoolingMode = 'mean' | 'max' | 'cls' | 'last' | 'mean_sqrt_len_tokens' | 'weightedmean';
 /**
- * `[batch, seq, hidden]` -> `[batch, hidden]`. `mask [batch, seq]`: tokens with 0 are left out.
+ * Pools a sequence into one vector: `[batch, seq, hidden]` -> `[batch, hidden]`. `mask [batch, seq]`: tokens with 0 are left out.
  *
  * @example
  * nn.functional.pool_sequence(nn.tensor([[[1, 2], [3, 4]]])).tolist(); // => [[2, 3]]
@@ -351,15 +352,15 @@ export const pool_sequence = (input: TensorBase, options: { mode?: SequencePooli
 
 /** Options of `scaled_dot_product_attention`. */
 export interface AttentionOptions {
-  /** Broadcast to `[..., queries, keys]`: bool (true may be attended to) or float (added to the scores). */
+  /** Mask, broadcast to `[..., queries, keys]`: bool (true may be attended to) or float (added to the scores). */
   attn_mask?: MaybeTensor;
-  /** Multiplied with the scores before `attn_mask` is added. */
+  /** Factor of the scores, applied before `attn_mask` is added. */
   score_factor?: MaybeTensor;
-  /** A query attends only to keys up to its own place. Default `false`. */
+  /** `true`: a query attends only to keys up to its own position. Default `false`. */
   is_causal?: boolean;
-  /** Default `1 / sqrt(d_k)`; 1: unscaled. */
+  /** Factor of the scores. Default `1 / sqrt(d_k)`; 1: unscaled. */
   scale?: number | undefined;
-  /** `true`: the result is `[output, weights]`. Default `false`. */
+  /** `true` returns `[output, weights]`. Default `false`. */
   need_weights?: boolean;
 }
 
@@ -408,14 +409,14 @@ export const self_attention = (x: TensorBase): [output: F32, weights: F32] =>
   scaled_dot_product_attention(x, x, x, { scale: 1, need_weights: true });
 
 /**
- * Reorders the second to last dimension: `out[i] = x[order[i]]`.
+ * Reorders the second-to-last dimension: `out[i] = x[order[i]]`.
  *
  * @example
  * nn.functional.permute_rows(nn.tensor([[1, 2], [3, 4]]), new Tensor('int32', [1, 0], [2])).tolist(); // => [[3, 4], [1, 2]]
  */
 export const permute_rows = (input: TensorBase, order: TensorBase): F32 => callFunction('permute_rows', { input, order }).output;
 /**
- * Logits `[vocab]` -> the probabilities that `generate` draws from, with its defaults (`top_k` 50).
+ * Converts logits `[vocab]` to the probabilities that `generate` samples from, with its defaults (`top_k` 50).
  *
  * @example
  * nn.functional.sampling_probabilities(nn.tensor([1, 2, 3]), { top_k: 2 }).tolist(); // => [0, 0.2689, 0.7311]

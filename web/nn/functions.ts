@@ -6,14 +6,14 @@ import { checkDim, TensorBase } from '../core/tensor_base.js';
 import { nextSeed } from './seed.js';
 import { callFunction, Tensor } from './tensor.js';
 
-/** Options of functions that make tensors. */
+/** Options of functions that create tensors. */
 export interface MakeOptions {
-  /** `true`: `backward()` computes its gradient. Default `false`. */
+  /** `true`: `backward()` computes a gradient for it. Default `false`. */
   requires_grad?: boolean;
 }
-/** Options of functions that make random tensors. */
+/** Options of functions that create random tensors. */
 export interface RandomOptions extends MakeOptions {
-  /** Default: the next seed after `nn.manual_seed`. */
+  /** Seed of the random numbers. Default: the next one after `nn.manual_seed`. */
   seed?: number;
 }
 /** `zeros(2, 3)`, `zeros([2, 3])`, and options after them. */
@@ -43,7 +43,7 @@ const filled = (where: string, value: number, size: readonly unknown[]): Tensor 
 };
 
 /**
- * A tensor from a number, nested arrays or another tensor; a copy.
+ * Creates a tensor from a number, nested arrays or another tensor, which is copied.
  *
  * @example
  * nn.tensor([[1, 2], [3, 4]]).sum().item(); // => 10
@@ -90,7 +90,7 @@ export const zeros = (...size: Size<MakeOptions>): Tensor => filled('nn.zeros', 
  */
 export const ones = (...size: Size<MakeOptions>): Tensor => filled('nn.ones', 1, size);
 /**
- * A tensor of one value.
+ * A tensor filled with one value.
  *
  * @example
  * nn.full([2], 7).tolist(); // => [7, 7]
@@ -98,14 +98,14 @@ export const ones = (...size: Size<MakeOptions>): Tensor => filled('nn.ones', 1,
 export const full = (size: readonly number[], value: number, options: MakeOptions = {}): Tensor =>
   filled('nn.full', value, [size, options]);
 /**
- * A tensor of zeros in the shape of another.
+ * A tensor of zeros in the shape of another tensor.
  *
  * @example
  * nn.zeros_like(nn.ones(2)).tolist(); // => [0, 0]
  */
 export const zeros_like = (like: TensorBase): Tensor => zeros(like.dims);
 /**
- * A tensor of ones in the shape of another.
+ * A tensor of ones in the shape of another tensor.
  *
  * @example
  * nn.ones_like(nn.zeros(2)).tolist(); // => [1, 1]
@@ -125,7 +125,7 @@ export const eye = (n: number): Tensor =>
   );
 
 /**
- * `arange(end)`, `arange(start, end)`, `arange(start, end, step)`.
+ * Evenly spaced numbers: `arange(end)`, `arange(start, end)`, `arange(start, end, step)`.
  *
  * @example
  * nn.arange(0, 6, 2).tolist(); // => [0, 2, 4]
@@ -148,14 +148,14 @@ const random = (where: string, normal: boolean, size: readonly unknown[]): Tenso
   return made(callFunction('random', {}, { size: dims, normal, seed }, ['size', 'normal', 'seed']).output, options);
 };
 /**
- * Uniform in [0, 1), from SplitMix64: the same numbers everywhere, not torch's.
+ * Uniform random numbers in [0, 1), from SplitMix64: the same on every machine, but not torch's.
  *
  * @example
  * nn.rand(2, 3, { seed: 1 }).shape; // => [2, 3]
  */
 export const rand = (...size: Size<RandomOptions>): Tensor => random('nn.rand', false, size);
 /**
- * Normal, with mean 0 and variance 1.
+ * Normally distributed random numbers, with mean 0 and variance 1.
  *
  * @example
  * nn.randn(2, 3, { seed: 1 }).shape; // => [2, 3]
@@ -163,7 +163,7 @@ export const rand = (...size: Size<RandomOptions>): Tensor => random('nn.rand', 
 export const randn = (...size: Size<RandomOptions>): Tensor => random('nn.randn', true, size);
 
 /**
- * One after another along `dim`.
+ * Concatenates tensors along `dim`.
  *
  * @example
  * nn.cat([nn.ones(1, 2), nn.zeros(1, 2)]).tolist(); // => [[1, 1], [0, 0]]
@@ -173,7 +173,7 @@ export function cat(tensors: readonly TensorBase[], dim = 0): Tensor {
   return callFunction('cat', Object.fromEntries(tensors.map((each, i) => [`tensor ${i}`, each])), { dim }, ['dim']).output;
 }
 /**
- * Beside each other along a new dimension.
+ * Stacks tensors along a new dimension.
  *
  * @example
  * nn.stack([nn.ones(2), nn.zeros(2)]).tolist(); // => [[1, 1], [0, 0]]
@@ -194,14 +194,14 @@ const triangle = (input: Tensor, keep: (column: number, row: number) => boolean)
   return input.masked_fill(new Plain('bool', mask, [rows, columns]), 0);
 };
 /**
- * The lower triangle of matrices, zeros above it.
+ * The lower triangle of matrices, with zeros above.
  *
  * @example
  * nn.tril(nn.ones(2, 2)).tolist(); // => [[1, 0], [1, 1]]
  */
 export const tril = (input: Tensor, diagonal = 0): Tensor => triangle(input, (column, row) => column <= row + diagonal);
 /**
- * The upper triangle of matrices, zeros below it.
+ * The upper triangle of matrices, with zeros below.
  *
  * @example
  * nn.triu(nn.ones(2, 2)).tolist(); // => [[1, 1], [0, 1]]

@@ -11,31 +11,31 @@ import type { DecodingOptions } from '../core/types.js';
 
 type F32 = NnTensor;
 
-/** Options of a language model: its sizes, its positions and those of its layers. */
+/** Options of a language model: its sizes, its positions, and its layers. */
 export interface LanguageModelOptions extends Drawn, TransformerLayerOptions {
-  /** The number of tokens that it knows. */
+  /** Size of the vocabulary. */
   vocab_size: number;
-  /** Default 2. The default of `dim_feedforward` is 4 d_model here. */
+  /** Number of layers. Default 2. Here `dim_feedforward` defaults to 4 × d_model. */
   num_layers?: number;
-  /** Longest sequence; default 512. */
+  /** Maximum sequence length. Default 512. */
   max_len?: number;
-  /** How positions are told apart. Default `'learned'`. */
+  /** How positions are encoded. Default `'learned'`. */
   positions?: PositionKind;
-  /** A norm after the last layer. Default: the value of norm_first. */
+  /** Adds a norm after the last layer. Default: the value of `norm_first`. */
   final_norm?: boolean;
-  /** The output head shares the embedding's matrix; default true. */
+  /** Shares the embedding's matrix with the output head. Default `true`. */
   tie_weights?: boolean;
   /** Multiplies embeddings by sqrt(d_model). */
   scale_embedding?: boolean;
 }
 
-/** Options of `generate`, for language models of `nn`. */
+/** Options of `generate` for language models of `nn`. */
 export interface GenerateOptions extends DecodingOptions {
-  /** How many tokens are written at most. Default 20. */
+  /** Maximum new tokens. Default 20. */
   max_new_tokens?: number;
-  /** Beam search: stops as soon as num_beams sequences have ended. */
+  /** Beam search: stops as soon as `num_beams` sequences have ended. */
   early_stopping?: boolean;
-  /** false: computes every step from the beginning, with the same result. */
+  /** `false` computes every step from the beginning, with the same result. */
   use_cache?: boolean;
 }
 
@@ -49,7 +49,8 @@ const toIds = (ids: TensorBase | readonly number[]): Int32Array => {
 const kPadding = { key_padding_mask: 'key_padding_mask' };
 
 /**
- * Encoder, pooling, linear: ids `[batch, seq]` -> logits `[batch, num_classes]`. `embedding`, `positions`, `encoder`, `classifier`.
+ * A classifier of encoder, pooling and linear layer: ids `[batch, seq]` -> logits `[batch, num_classes]`. Modules: `embedding`, `positions`, `encoder`,
+ * `classifier`.
  *
  * @example
  * const model = new nn.SequenceClassifier({ vocab_size: 10, d_model: 8, nhead: 2, num_classes: 3 });
@@ -59,7 +60,7 @@ export class SequenceClassifier extends Attending {
   constructor(options: Omit<LanguageModelOptions, 'tie_weights'> & { num_classes: number; pooling?: SequencePoolingMode }) {
     super('SequenceClassifier', { ...options });
   }
-  /** `src_key_padding_mask`, the encoder's name for it, is the same as `key_padding_mask`. */
+  /** Returns logits. `src_key_padding_mask`, the encoder's name for it, means the same as `key_padding_mask`. */
   override forward(ids: TensorBase, options: ClassifierForward & { need_weights: true }): Weighed;
   override forward(ids: TensorBase, options?: ClassifierForward): F32;
   override forward(ids: TensorBase, options: ClassifierForward = {}): F32 | Weighed {
@@ -78,7 +79,7 @@ type ClassifierForward = Pick<AttendOptions, 'key_padding_mask' | 'need_weights'
 const kClassifier = ['key_padding_mask', 'src_key_padding_mask', 'need_weights', 'average_attn_weights'];
 
 /**
- * A decoder without an encoder (as GPT): ids `[batch, seq]` -> logits `[batch, seq, vocab_size]` of each next token. `embedding`,
+ * A decoder without an encoder, like GPT: ids `[batch, seq]` -> logits of each next token, `[batch, seq, vocab_size]`. Modules: `embedding`,
  * `positions`, `decoder.layers.0`, .., `decoder.norm`, `head`.
  *
  * @example
@@ -89,22 +90,23 @@ export class LanguageModel extends Attending {
   constructor(options: LanguageModelOptions) {
     super('LanguageModel', { ...options });
   }
-  /** With `need_weights`: the logits and the attention weights. */
+  /** With `need_weights`: returns logits and attention weights. */
   override forward(ids: TensorBase, options: Omit<AttendOptions, 'is_causal'> & { need_weights: true }): Weighed;
-  /** The logits of the next token at each place, `[batch, seq, vocab_size]`. */
+  /** Returns the logits of the next token at each position, `[batch, seq, vocab_size]`. */
   override forward(ids: TensorBase, options?: Omit<AttendOptions, 'is_causal'>): F32;
   override forward(ids: TensorBase, options: Omit<AttendOptions, 'is_causal'> = {}): F32 | Weighed {
     const known = kAttend.filter((name) => name !== 'is_causal'); // it is always causal
     return this.attend({ input: ids }, options, known);
   }
-  /** Prompt and continuation, one token at a time with a key-value cache: greedy search, sampling or beam search. */
+  /** Generates text with a key-value cache and returns prompt and continuation. Greedy search, sampling or beam search. */
   generate(prompt: TensorBase | readonly number[], options: GenerateOptions = {}): number[] {
     return [...this.generateIds(toIds(prompt), null, { ...options })];
   }
 }
 
 /**
- * Source ids and target ids -> logits `[batch, tgt, tgt_vocab_size]`. `src_embedding`, `tgt_embedding`, `positions`, `transformer`, `head`.
+ * An encoder-decoder: source ids and target ids -> logits `[batch, tgt, tgt_vocab_size]`. Modules: `src_embedding`, `tgt_embedding`, `positions`,
+ * `transformer`, `head`.
  *
  * @example
  * const model = new nn.EncoderDecoder({ src_vocab_size: 10, d_model: 8, nhead: 2 });
@@ -114,7 +116,7 @@ export class EncoderDecoder extends Attending {
   constructor(
     options: Omit<LanguageModelOptions, 'vocab_size' | 'num_layers' | 'final_norm'> & {
       src_vocab_size: number;
-      /** Default: src_vocab_size. */
+      /** Size of the target vocabulary. Default: `src_vocab_size`. */
       tgt_vocab_size?: number;
       num_encoder_layers?: number;
       num_decoder_layers?: number;
@@ -122,13 +124,13 @@ export class EncoderDecoder extends Attending {
   ) {
     super('EncoderDecoder', { ...options });
   }
-  /** The source's mask is used by the encoder and by cross-attention. */
+  /** Returns logits. The source's mask applies to the encoder and to cross-attention. */
   override forward(src: TensorBase, tgt: TensorBase, options: EncoderDecoderForward & { need_weights: true }): Weighed;
   override forward(src: TensorBase, tgt: TensorBase, options?: EncoderDecoderForward): F32;
   override forward(src: TensorBase, tgt: TensorBase, options: EncoderDecoderForward = {}): F32 | Weighed {
     return this.attend({ input: tgt, key: src }, options, [...Object.values(kBothMasks), ...kBothWeights], kBothMasks);
   }
-  /** `src [1, seq]`; prompt: the beginning of the target, at least its start token. */
+  /** Generates the target for `src [1, seq]`. `prompt` is the beginning of the target, at least its start token. */
   generate(src: TensorBase, prompt: TensorBase | readonly number[], options: GenerateOptions = {}): number[] {
     return [...this.generateIds(toIds(prompt), src, { ...options })];
   }

@@ -33,7 +33,7 @@ abstract class Loss<Options extends object> extends Module {
 }
 
 /**
- * nn.functional.cross_entropy.
+ * `nn.functional.cross_entropy` as a module.
  *
  * @example
  * const loss = new nn.CrossEntropyLoss();
@@ -43,13 +43,13 @@ export class CrossEntropyLoss extends Loss<CrossEntropyOptions> {
   constructor(options: CrossEntropyOptions = {}) {
     super('CrossEntropyLoss', options, ['weight', 'ignore_index', 'label_smoothing', 'reduction']);
   }
-  /** The loss of logits `[rows, classes]` and the classes' numbers `[rows]`. */
+  /** The loss of logits `[rows, classes]` for class indices `[rows]`. */
   override forward(input: TensorBase, target: TensorBase): NnTensor {
     return cross_entropy(input, target, this.options);
   }
 }
 /**
- * nn.functional.binary_cross_entropy_with_logits.
+ * `nn.functional.binary_cross_entropy_with_logits` as a module.
  *
  * @example
  * new nn.BCEWithLogitsLoss().forward(nn.tensor([0, 2]), nn.tensor([0, 1])).item(); // => 0.41
@@ -58,13 +58,13 @@ export class BCEWithLogitsLoss extends Loss<BinaryCrossEntropyOptions> {
   constructor(options: BinaryCrossEntropyOptions = {}) {
     super('BCEWithLogitsLoss', options, ['weight', 'pos_weight', 'reduction']);
   }
-  /** The loss of logits and targets from 0 to 1, in the same shape. */
+  /** The loss of logits for targets from 0 to 1, in the same shape. */
   override forward(input: TensorBase, target: TensorBase): NnTensor {
     return binary_cross_entropy_with_logits(input, target, this.options);
   }
 }
 /**
- * nn.functional.mse_loss.
+ * `nn.functional.mse_loss` as a module.
  *
  * @example
  * new nn.MSELoss().forward(nn.tensor([1, 2]), nn.tensor([1, 4])).item(); // => 2
@@ -73,13 +73,13 @@ export class MSELoss extends Loss<{ reduction?: Reduction }> {
   constructor(options: { reduction?: Reduction } = {}) {
     super('MSELoss', options, ['reduction']);
   }
-  /** The loss of numbers and the numbers that were wanted, in the same shape. */
+  /** The loss of predictions and targets of the same shape. */
   override forward(input: TensorBase, target: TensorBase): NnTensor {
     return mse_loss(input, target, this.options);
   }
 }
 /**
- * nn.functional.l1_loss.
+ * `nn.functional.l1_loss` as a module.
  *
  * @example
  * new nn.L1Loss().forward(nn.tensor([1, 2]), nn.tensor([1, 4])).item(); // => 1
@@ -88,13 +88,13 @@ export class L1Loss extends Loss<{ reduction?: Reduction }> {
   constructor(options: { reduction?: Reduction } = {}) {
     super('L1Loss', options, ['reduction']);
   }
-  /** The loss of numbers and the numbers that were wanted, in the same shape. */
+  /** The loss of predictions and targets of the same shape. */
   override forward(input: TensorBase, target: TensorBase): NnTensor {
     return l1_loss(input, target, this.options);
   }
 }
 /**
- * nn.functional.kl_div.
+ * `nn.functional.kl_div` as a module.
  *
  * @example
  * const input = nn.tensor([[0.5, 0.5]]).log();
@@ -104,13 +104,13 @@ export class KLDivLoss extends Loss<{ reduction?: Reduction | 'batchmean' }> {
   constructor(options: { reduction?: Reduction | 'batchmean' } = {}) {
     super('KLDivLoss', options, ['reduction']);
   }
-  /** The loss of logarithms of probabilities and the probabilities that were wanted. */
+  /** The loss of log-probabilities for target probabilities. */
   override forward(input: TensorBase, target: TensorBase): NnTensor {
     return kl_div(input, target, this.options);
   }
 }
 /**
- * nn.functional.cosine_embedding_loss.
+ * `nn.functional.cosine_embedding_loss` as a module.
  *
  * @example
  * const [a, b] = [nn.tensor([[1, 0]]), nn.tensor([[0, 1]])];
@@ -120,13 +120,13 @@ export class CosineEmbeddingLoss extends Loss<{ margin?: number; reduction?: Red
   constructor(options: { margin?: number; reduction?: Reduction } = {}) {
     super('CosineEmbeddingLoss', options, ['margin', 'reduction']);
   }
-  /** The loss of pairs of rows; target 1: they belong together, -1: they do not. */
+  /** The loss of pairs of rows. Target 1: similar, -1: not similar. */
   override forward(input1: TensorBase, input2: TensorBase, target: TensorBase): NnTensor {
     return cosine_embedding_loss(input1, input2, target, this.options);
   }
 }
 /**
- * nn.functional.triplet_margin_loss.
+ * `nn.functional.triplet_margin_loss` as a module.
  *
  * @example
  * const [anchor, near, far] = [nn.tensor([[0, 0]]), nn.tensor([[0, 1]]), nn.tensor([[0, 1.5]])];
@@ -136,7 +136,7 @@ export class TripletMarginLoss extends Loss<TripletOptions> {
   constructor(options: TripletOptions = {}) {
     super('TripletMarginLoss', options, ['margin', 'eps', 'swap', 'reduction']);
   }
-  /** The loss of rows: each anchor is to be nearer to its positive than to its negative. */
+  /** The loss of rows: each anchor should be closer to its positive than to its negative. */
   override forward(anchor: TensorBase, positive: TensorBase, negative: TensorBase): NnTensor {
     return triplet_margin_loss(anchor, positive, negative, this.options);
   }

@@ -7,23 +7,23 @@ import { TensorBase } from '../core/tensor_base.js';
 import { nextSeed } from './seed.js';
 import { fromAnswer, Parameter, Tensor as NnTensor, toSeam, toTensors, type Outputs, type TensorsByName } from './tensor.js';
 
-/** Tensors by their names, such as `'layers.0.linear1.weight'`. */
+/** Tensors by name, such as `'layers.0.linear1.weight'`. */
 export type StateDict = Record<string, TensorBase<'float32'>>;
 const fromSeam = (tensor: SeamTensor) => NnTensor.of(tensor);
 
-/** One forward inside another, as `nn.trace` records it. */
+/** One `forward` call of a module, as recorded by `nn.trace`. */
 export interface TraceRow extends Omit<SeamRow, 'input' | 'output' | 'kernel' | 'tensor' | 'weights' | 'module'> {
-  /** The module has an earlier row. */
+  /** Whether the module already has an earlier row. */
   is_recursive: boolean;
-  /** The shape of the input. */
+  /** Shape of the input. */
   input: number[];
-  /** The shape of the output. */
+  /** Shape of the output. */
   output: number[];
-  /** The shape of the weight; empty for none. */
+  /** Shape of the weight; empty if there is none. */
   kernel: number[];
-  /** The output, if outputs are kept. */
+  /** The output, if outputs are recorded. */
   tensor?: TensorBase<'float32'> | undefined;
-  /** Attention weights, if outputs are kept and `need_weights` is set. */
+  /** Attention weights, if outputs are recorded and `need_weights` is set. */
   weights?: TensorBase<'float32'> | undefined;
 }
 
@@ -61,7 +61,7 @@ function distinct(entries: readonly StateEntry[]): StateEntry[] {
 const garbage = new FinalizationRegistry<() => void>((free) => free());
 
 /**
- * A block with parameters. Your own classes extend it, hold their parts as fields and define `forward`.
+ * Base class of modules. Your own classes extend it, keep submodules and parameters as fields, and define `forward`.
  *
  * @example
  * class Double extends nn.Module {
@@ -76,17 +76,17 @@ export class Module {
     Object.defineProperty(this, 'name', { value: 'Module' });
   }
 
-  /** The class's name, shown in summaries. */
+  /** The class name, as shown in summaries. */
   get type(): string {
     return this.constructor.name;
   }
 
-  /** What the module computes. Your own modules override it; call `module.forward(input)`. */
+  /** Computes the output. Override it in your own modules, and call it as `module.forward(input)`. */
   forward(..._inputs: any[]): any {
     throw new InputError(`nn.${this.type}: this class has no forward`);
   }
 
-  /** The parts: fields that are modules, or arrays of modules, by their names. */
+  /** Direct submodules with their names: fields that are modules or arrays of modules. */
   named_children(): [name: string, module: Module][] {
     return Object.entries(this).flatMap(([name, value]): [string, Module][] => {
       if (value instanceof Module) return [[name, value]];
@@ -100,25 +100,25 @@ export class Module {
     return Object.entries(this).filter((field): field is [string, Parameter] => field[1] instanceof Parameter);
   }
 
-  /** Whether it is in train mode, where dropout drops and batch norm uses the batch's statistics. Modules begin in evaluation mode. */
+  /** Whether the module is in training mode, where dropout is active and batch norm uses the batch's statistics. Modules start in evaluation mode. */
   get training(): boolean {
     return this.in_training;
   }
   private in_training = false;
 
-  /** Train mode for this module and its parts. Their parameters require gradients from now on. */
+  /** Sets training mode for this module and its submodules. From now on their parameters require gradients. */
   train(mode = true): this {
     mode = readOptions(`nn.${this.type}.train`, { mode }, { mode: 'boolean' }).mode;
     this.in_training = mode;
     for (const [, child] of this.named_children()) child.train(mode);
     return this;
   }
-  /** Evaluation mode: nothing is dropped, and norms use their running statistics. The same as `train(false)`. */
+  /** Sets evaluation mode: dropout is off, and norms use their running statistics. The same as `train(false)`. */
   eval(): this {
     return this.train(false);
   }
 
-  /** Parameters and buffers by PyTorch's names; copies. */
+  /** Copies of all parameters and buffers, under PyTorch's names. */
   state_dict(): StateDict {
     const out: StateDict = {};
     for (const [name, parameter] of this.own_parameters()) out[name] = parameter.detach();
@@ -157,7 +157,7 @@ export class Module {
   }
 
   /**
-   * Parameters without buffers, as torch's `named_parameters()`: a tied one under its first name only. They are the module's own, not
+   * Parameters with their names, without buffers, like torch's `named_parameters()`. A tied parameter appears only under its first name. They are not
    * copies, and require gradients from now on (unless `requires_grad_(false)` was called).
    */
   named_parameters(): [name: string, parameter: Parameter][] {
@@ -165,19 +165,19 @@ export class Module {
     return distinct(this.entries()).map(({ name }) => [name, all.get(name) as Parameter]);
   }
 
-  /** All parameters, those of modules inside included. One that several modules share comes once. */
+  /** All parameters, including those of submodules. A shared parameter appears once. */
   parameters(): Parameter[] {
     return this.named_parameters().map(([, parameter]) => parameter);
   }
 
-  /** The parameter of this name, "layers.0.weight" for one. */
+  /** The parameter with this name, such as `'layers.0.weight'`. */
   get_parameter(name: string): Parameter {
     const found = this.own_and_parts().find(([each]) => each === name);
     if (!found) throw new InputError(`nn.${this.type}.get_parameter: unknown parameter '${name}'`);
     return found[1];
   }
 
-  /** Whether all parameters require gradients: false freezes the module. */
+  /** Sets whether all parameters require gradients; `false` freezes the module. */
   requires_grad_(requires_grad = true): this {
     for (const parameter of this.parameters()) parameter.requires_grad_(requires_grad);
     return this;
@@ -188,7 +188,7 @@ export class Module {
     for (const parameter of this.parameters()) parameter.grad = null;
   }
 
-  /** The number of values in all parameters, or in those that are not frozen; tied ones count once. */
+  /** Number of values in all parameters, or only in those that are not frozen. Tied parameters count once. */
   num_parameters(options: { only_trainable?: boolean } = {}): number {
     options = readOptions(`nn.${this.type}.num_parameters`, options, { only_trainable: 'boolean' });
     const counted = distinct(this.entries()).filter(({ frozen }) => !(options?.only_trainable && frozen));
@@ -208,10 +208,7 @@ export class Module {
     for (const [, child] of this.named_children()) child.resume();
   }
 
-  /**
-   * Sets parameters and buffers by PyTorch's names. With `strict` (the default) a missing or unknown name is an error, and nothing is
-   * set.
-   */
+  /** Sets parameters and buffers by PyTorch's names. With `strict` (default), a missing or unknown name is an error, and nothing is changed. */
   load_state_dict(state: Record<string, TensorBase>, options: { strict?: boolean } = {}): void {
     const where = `nn.${this.type}.load_state_dict`;
     options = readOptions(where, options, { strict: 'boolean' });
@@ -243,14 +240,14 @@ export class Module {
     }
   }
 
-  /** Frees the memory at once. Without this call it is freed when the module is garbage-collected. */
+  /** Frees the memory now. Otherwise it is freed when the module is garbage-collected. */
   dispose(): void {
     for (const [, child] of this.named_children()) child.dispose();
   }
 }
 
 /**
- * Keys and values of earlier tokens: pass the same cache to each forward, with one new token at a time.
+ * Keys and values of earlier tokens. Pass the same cache to each `forward` call, with one new token at a time.
  *
  * @example
  * const attention = new nn.SelfAttention({ k: 8, heads: 2, causal: true });
@@ -268,7 +265,7 @@ export class KeyValueCache {
     garbage.register(this, () => handle.delete());
   }
 
-  /** Tokens in the cache. */
+  /** Number of tokens in the cache. */
   get length(): number {
     return this.handle.length();
   }
@@ -282,7 +279,7 @@ export interface ForwardCall {
 
 const kEmpty: SeamTensor = { dims: Int32Array.of(0), data: new Float32Array() };
 
-/** A module whose parameters and forward are in WebAssembly. */
+/** A module that is implemented in WebAssembly. */
 export class Native extends Module {
   private readonly host: NnHost;
   private inside: SeamNnModule | undefined;
@@ -391,11 +388,11 @@ export class Native extends Module {
     return false;
   }
 
-  /** The parameter of this name; undefined: it has none. */
+  /** The parameter `weight`; undefined if the module has none. */
   get weight(): Parameter | undefined {
     return this.own_and_parts().find(([name]) => name === 'weight')?.[1];
   }
-  /** The parameter of that name; `undefined` if the module has none. */
+  /** The parameter `bias`; undefined if the module has none. */
   get bias(): Parameter | undefined {
     return this.own_and_parts().find(([name]) => name === 'bias')?.[1];
   }
@@ -426,7 +423,7 @@ export class Native extends Module {
     this.host.call(() => handle.load(name, value));
   }
 
-  /** Draws all parameters again from torch's distributions, using SplitMix64 with this seed: the same numbers everywhere. */
+  /** Reinitialises all parameters from torch's distributions, using SplitMix64 with this seed: the same numbers everywhere. */
   reset_parameters(seed: number): this {
     const { handle } = this;
     this.host.call(() => handle.draw(seed));

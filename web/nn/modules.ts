@@ -11,13 +11,13 @@ type F32 = NnTensor;
 
 /** Options of every module with parameters. */
 export interface Drawn {
-  /** Parameters are drawn from SplitMix64 with this seed. Default: the next seed after `nn.manual_seed`. */
+  /** Seed for the initial parameters (SplitMix64). Default: the next seed after `nn.manual_seed`. */
   seed?: number;
 }
 
 /** A module whose forward takes one tensor and no options. */
 class Unary extends Native {
-  /** The module's result for one input. */
+  /** Computes the module's output. */
   override forward(input: TensorBase, options?: Record<string, never>): F32 {
     options = readOptions(`nn.${this.type}`, options, []);
     return this.run({ tensors: { input } }).output;
@@ -25,7 +25,7 @@ class Unary extends Native {
 }
 
 /**
- * `y = x W^T + b`: `[..., in]` -> `[..., out]`. `weight [out, in]`, `bias [out]`.
+ * Linear layer, `y = x W^T + b`: `[..., in]` -> `[..., out]`. Parameters: `weight [out, in]`, `bias [out]`.
  *
  * @example
  * const layer = new nn.Linear(3, 2);
@@ -38,7 +38,7 @@ export class Linear extends Unary {
 }
 
 /**
- * Rows of `weight [num_embeddings, embedding_dim]` by ids.
+ * Looks up rows of `weight [num_embeddings, embedding_dim]` by ids.
  *
  * @example
  * const table = new nn.Embedding(10, 4);
@@ -82,8 +82,8 @@ interface ChannelNorm {
   affine?: boolean;
 }
 /**
- * Per channel of `[batch, channels]` or `[batch, channels, length]`, with `running_mean` and `running_var`; in train mode with the
- * statistics of the batch, which move the running ones by `momentum` (default 0.1); arXiv 1502.03167.
+ * Batch normalisation per channel of `[batch, channels]` or `[batch, channels, length]`, with `running_mean` and `running_var`. Training mode uses the
+ * batch's statistics and moves the running ones by `momentum` (default 0.1); arXiv 1502.03167.
  *
  * @example
  * new nn.BatchNorm1d(2).train().forward(nn.tensor([[1, 2], [3, 6]])).tolist(); // => [[-1, -1], [1, 1]]
@@ -94,7 +94,7 @@ export class BatchNorm1d extends Unary {
   }
 }
 /**
- * The same for `[batch, channels, height, width]`.
+ * `BatchNorm1d` for `[batch, channels, height, width]`.
  *
  * @example
  * new nn.BatchNorm2d(3).train().forward(nn.randn(2, 3, 4, 4, { seed: 1 })).shape; // => [2, 3, 4, 4]
@@ -105,7 +105,7 @@ export class BatchNorm2d extends Unary {
   }
 }
 /**
- * Per example and channel of `[batch, channels, length]`; arXiv 1607.08022.
+ * Instance normalisation, per example and channel of `[batch, channels, length]`; arXiv 1607.08022.
  *
  * @example
  * new nn.InstanceNorm1d(3).forward(nn.randn(2, 3, 8, { seed: 1 })).shape; // => [2, 3, 8]
@@ -116,7 +116,7 @@ export class InstanceNorm1d extends Unary {
   }
 }
 /**
- * The same for `[batch, channels, height, width]`.
+ * `InstanceNorm1d` for `[batch, channels, height, width]`.
  *
  * @example
  * new nn.InstanceNorm2d(3).forward(nn.randn(2, 3, 4, 4, { seed: 1 })).shape; // => [2, 3, 4, 4]
@@ -139,7 +139,7 @@ export class ReLU extends Unary {
   }
 }
 /**
- * `x Phi(x)`, arXiv 1606.08415; with `approximate: 'tanh'` its approximation.
+ * `x Phi(x)`, arXiv 1606.08415; `approximate: 'tanh'` uses its approximation.
  *
  * @example
  * new nn.GELU().forward(nn.tensor([-1, 2])).tolist(); // => [-0.1587, 1.9545]
@@ -183,7 +183,7 @@ export class Sigmoid extends Unary {
   }
 }
 /**
- * Gives its input.
+ * Returns its input.
  *
  * @example
  * new nn.Identity().forward(nn.tensor([1, 2])).tolist(); // => [1, 2]
@@ -194,7 +194,8 @@ export class Identity extends Unary {
   }
 }
 /**
- * In train mode: zeros with probability `p`, everything else times `1 / (1 - p)`; arXiv 1207.0580. Otherwise it does nothing.
+ * In training mode, sets values to zero with probability `p` and scales the others by `1 / (1 - p)`; arXiv 1207.0580. In evaluation mode it does
+ * nothing.
  *
  * @example
  * const drop = new nn.Dropout(0.5).train();
@@ -217,7 +218,7 @@ export class Softmax extends Unary {
   }
 }
 /**
- * `[batch, ...]` -> `[batch, the rest]`.
+ * Merges all dimensions after the first: `[batch, ...]` -> `[batch, size]`.
  *
  * @example
  * new nn.Flatten().forward(nn.ones(2, 3, 4)).shape; // => [2, 12]
@@ -229,7 +230,7 @@ export class Flatten extends Unary {
 }
 
 /**
- * The mean of each window, as `F.avg_pool2d`.
+ * The mean of each window, like `F.avg_pool2d`.
  *
  * @example
  * new nn.AvgPool2d(2).forward(nn.ones(1, 1, 4, 4)).shape; // => [1, 1, 2, 2]
@@ -240,7 +241,7 @@ export class AvgPool2d extends Unary {
   }
 }
 /**
- * The maximum of each window, as `F.max_pool2d`.
+ * The maximum of each window, like `F.max_pool2d`.
  *
  * @example
  * new nn.MaxPool2d(2).forward(nn.ones(1, 1, 4, 4)).shape; // => [1, 1, 2, 2]
@@ -252,7 +253,7 @@ export class MaxPool2d extends Unary {
 }
 
 /**
- * `[batch, seq, hidden]` -> `[batch, hidden]`. `key_padding_mask [batch, seq]`: tokens with true are left out.
+ * Pools a sequence into one vector: `[batch, seq, hidden]` -> `[batch, hidden]`. `key_padding_mask [batch, seq]`: tokens with true are left out.
  *
  * @example
  * new nn.SequencePooling().forward(nn.ones(2, 5, 8)).shape; // => [2, 8]
@@ -261,18 +262,18 @@ export class SequencePooling extends Native {
   constructor(options: { mode?: SequencePoolingMode } = {}) {
     super('SequencePooling', { ...options });
   }
-  /** One vector of each sequence: `[batch, seq, hidden]` -> `[batch, hidden]`. Tokens that `key_padding_mask` masks out are left out. */
+  /** Returns one vector per sequence: `[batch, seq, hidden]` -> `[batch, hidden]`. `key_padding_mask` leaves tokens out. */
   override forward(input: TensorBase, options: { key_padding_mask?: MaybeTensor } = {}): F32 {
     options = readOptions('nn.SequencePooling', options, ['key_padding_mask']);
     return this.run({ tensors: { input, key_padding_mask: toMask(options?.key_padding_mask, false) } }).output;
   }
 }
 
-/** How positions are added: sinusoids of arXiv 1706.03762, those of the lecture notes, a learned table, or not at all. */
+/** How positions are encoded: sinusoids of arXiv 1706.03762, those of the lecture notes, a learned table, or not at all. */
 export type PositionKind = 'none' | 'sinusoidal' | 'notes' | 'learned';
 /**
- * `x + table[0 .. seq]` for `x [..., seq, d_model]`. Learned tables are the parameter `weight [max_len, d_model]`; load a table of your
- * own as that parameter.
+ * Adds positions: `x + table[0 .. seq]` for `x [..., seq, d_model]`. A learned table is the parameter `weight [max_len, d_model]`; to use your own
+ * table, load it as that parameter.
  *
  * @example
  * new nn.PositionalEncoding(8).forward(nn.zeros(1, 5, 8)).shape; // => [1, 5, 8]
@@ -281,7 +282,7 @@ export class PositionalEncoding extends Native {
   constructor(d_model: number, options: Drawn & { max_len?: number; kind?: PositionKind; base?: number } = {}) {
     super('PositionalEncoding', { d_model, ...options });
   }
-  /** The input with its positions added. With `cache` they go on after the tokens that it holds. */
+  /** Returns the input with positions added. With `cache`, positions continue after the cached tokens. */
   override forward(input: TensorBase, options: { cache?: KeyValueCache | null } = {}): F32 {
     options = readOptions('nn.PositionalEncoding', options, ['cache']);
     return this.run({ tensors: { input }, cache: options?.cache }).output;
@@ -298,7 +299,7 @@ export class PositionalEncoding extends Native {
 export class Sequential extends Unary {
   declare private readonly parts: readonly Module[];
 
-  /** parts: modules of nn run in one call; with classes of your own among them they run one by one. */
+  /** `parts` that are all modules of `nn` run in one call; with your own classes among them, they run one by one. */
   constructor(...parts: Module[]) {
     super('Sequential', {}, parts.some(isOwn) ? [] : parts);
     Object.defineProperty(this, 'parts', { value: parts }); // keeps them alive
@@ -312,17 +313,17 @@ export class Sequential extends Unary {
   override get is_composed(): boolean {
     return this.parts.some(isOwn);
   }
-  /** The modules inside, by their numbers. */
+  /** The submodules, named by their index. */
   override named_children(): [name: string, module: Module][] {
     return this.is_composed ? this.parts.map((part, i) => [String(i), part]) : [];
   }
-  /** Passes the input through the modules in turn. */
+  /** Passes the input through all modules in order. */
   override forward(input: TensorBase, options?: Record<string, never>): F32 {
     if (!this.is_composed) return super.forward(input, options);
     options = readOptions('nn.Sequential', options, []);
     return this.parts.reduce((at, part) => part.forward(at), input) as F32;
   }
-  /** Sets training mode, or evaluation mode with `false`, for all modules inside. */
+  /** Sets training mode, or evaluation mode with `false`, for all submodules. */
   override train(mode = true): this {
     super.train(mode);
     for (const [, part] of this.named_children()) part.train(mode);
@@ -338,7 +339,7 @@ export class Sequential extends Unary {
     super.resume();
     for (const [, part] of this.named_children()) part.resume();
   }
-  /** Draws the parameters of all parts again. */
+  /** Reinitialises the parameters of all submodules. */
   override reset_parameters(seed: number): this {
     if (this.is_composed)
       throw new InputError('nn.Sequential.reset_parameters: expected modules of nn only, found classes of your own');
@@ -348,11 +349,11 @@ export class Sequential extends Unary {
 /** A class of the caller's, or a Sequential with one inside. */
 const isOwn = (part: Module): boolean => part instanceof Module && (!(part instanceof Native) || part.is_composed);
 
-/** The activations that blocks may have. `'gelu_tanh'` is GELU's approximation. */
+/** The activation functions of blocks. `'gelu_tanh'` is GELU's approximation. */
 export type ActivationName = 'relu' | 'gelu' | 'gelu_tanh' | 'silu';
 
 /**
- * `Linear(k, n_mlp k)`, activation, `Linear(n_mlp k, k)`: `linear1`, `linear2`.
+ * Two linear layers with an activation between them: `Linear(k, n_mlp k)`, activation, `Linear(n_mlp k, k)`. Modules: `linear1`, `linear2`.
  *
  * @example
  * new nn.FeedForward({ k: 8 }).forward(nn.ones(1, 3, 8)).shape; // => [1, 3, 8]
@@ -363,44 +364,44 @@ export class FeedForward extends Unary {
   }
 }
 
-/** Options of self-attention without torch's names. */
+/** Options of `SelfAttention`. */
 export interface SelfAttentionOptions extends Drawn {
   /** Width of the input. */
   k: number;
   /** Number of heads. Default 1. */
   heads?: number;
-  /** narrow: heads divide d_q and d_v among them; wide: each head has that whole width. Default with several heads: narrow. */
+  /** `'narrow'`: the heads share d_q and d_v; `'wide'`: each head has the full width. Default with several heads: `'narrow'`. */
   mode?: 'narrow' | 'wide';
-  /** Bias of W_q, W_k and W_v. */
+  /** Adds a bias to W_q, W_k and W_v. */
   bias?: boolean;
-  /** Width of queries and keys; default k. */
+  /** Width of queries and keys. Default: k. */
   d_q?: number;
-  /** Width of values; default k. */
+  /** Width of values. Default: k. */
   d_v?: number;
-  /** Projects the concatenated heads back to k, with bias. Default: true with several heads or if a mode is given. */
+  /** Projects the concatenated heads back to k, with a bias. Default: `true` with several heads or if a mode is given. */
   unify?: boolean;
-  /** Scales the scores by 1 / sqrt(d_q of a head); default true. */
+  /** Scales the scores by 1 / sqrt(d_q of a head). Default `true`. */
   scaled?: boolean;
-  /** A query attends only to keys up to its own place. Default `false`. */
+  /** `true`: a query attends only to keys up to its own position. Default `false`. */
   causal?: boolean;
-  /** Relative positions. bias, multiply, vector and t5 have a parameter `relative`. */
+  /** Relative positions. `'bias'`, `'multiply'`, `'vector'` and `'t5'` have a parameter `relative`. */
   relative?: 'none' | 'bias' | 'multiply' | 'vector' | 't5' | 'alibi' | 'rotary';
-  /** Larger offsets are clipped to it (t5: the last bucket begins there). Default 128. */
+  /** Larger offsets are clipped to this (t5: the last bucket begins here). Default 128. */
   max_distance?: number;
-  /** T5's positions: the number of buckets. Default 32. */
+  /** T5 positions: number of buckets. Default 32. */
   num_buckets?: number;
-  /** T5's positions: keys after a query have buckets of their own. Default: unless `causal`. */
+  /** T5 positions: separate buckets for keys after the query. Default: `true` unless `causal` is set. */
   bidirectional?: boolean;
-  /** Rotary positions: the base of the angles. Default 10000. */
+  /** Rotary positions: base of the angles. Default 10000. */
   base?: number;
-  /** Rotary positions: turns the pairs (2i, 2i + 1), as the paper does, instead of (i, i + d / 2). Default `false`. */
+  /** Rotary positions: rotates the pairs (2i, 2i + 1), as in the paper, instead of (i, i + d / 2). Default `false`. */
   interleaved?: boolean;
 }
 
 /**
- * `softmax(Q K^T / sqrt(d_q)) V` with `Q = W_q x`, `K = W_k x`, `V = W_v x`; arXiv 1706.03762. `[batch, seq, k]` (or `[seq, k]`) ->
- * the same, or `[.., d_v]` without `unify`. With `need_weights` the result is `[output, weights]`, weights
- * `[batch, heads, queries, keys]`. Parameters `W_q.weight`, `W_k.weight`, `W_v.weight`, `unify.weight`, `unify.bias`, `relative`.
+ * `softmax(Q K^T / sqrt(d_q)) V` with `Q = W_q x`, `K = W_k x`, `V = W_v x`; arXiv 1706.03762. `[batch, seq, k]` (or `[seq, k]`) -> the same, or `[..,
+ * d_v]` without `unify`. With `need_weights` it returns `[output, weights]`, weights `[batch, heads, queries, keys]`. Parameters `W_q.weight`,
+ * `W_k.weight`, `W_v.weight`, `unify.weight`, `unify.bias`, `relative`.
  *
  * @example
  * new nn.SelfAttention({ k: 8, heads: 2 }).forward(nn.ones(1, 5, 8)).shape; // => [1, 5, 8]
@@ -409,9 +410,9 @@ export class SelfAttention extends Attending {
   constructor(options: SelfAttentionOptions) {
     super('SelfAttention', { ...options });
   }
-  /** With `need_weights`: the output and the attention weights. */
+  /** With `need_weights`: returns the output and the attention weights. */
   override forward(x: TensorBase, options: AttendOptions & { need_weights: true }): Weighed;
-  /** The output, `[batch, seq, k]`. */
+  /** Returns the output, `[batch, seq, k]`. */
   override forward(x: TensorBase, options?: AttendOptions): F32;
   override forward(x: TensorBase, options: AttendOptions = {}): F32 | Weighed {
     return this.attend({ input: x }, options);
@@ -419,7 +420,7 @@ export class SelfAttention extends Attending {
 }
 
 /**
- * The same with queries from `x [batch, queries, k]` and keys and values from `context [batch, keys, k_context]`.
+ * Attention with queries from `x [batch, queries, k]` and keys and values from `context [batch, keys, k_context]`.
  *
  * @example
  * const attention = new nn.CrossAttention({ k: 8, heads: 2, k_context: 4 });
@@ -429,9 +430,9 @@ export class CrossAttention extends Attending {
   constructor(options: SelfAttentionOptions & { k_context?: number }) {
     super('CrossAttention', { ...options });
   }
-  /** With `need_weights`: the output and the attention weights. */
+  /** With `need_weights`: returns the output and the attention weights. */
   override forward(x: TensorBase, context: TensorBase, options: AttendOptions & { need_weights: true }): Weighed;
-  /** The output, `[batch, queries, k]`. */
+  /** Returns the output, `[batch, queries, k]`. */
   override forward(x: TensorBase, context: TensorBase, options?: AttendOptions): F32;
   override forward(x: TensorBase, context: TensorBase, options: AttendOptions = {}): F32 | Weighed {
     return this.attend({ input: x, key: context }, options);
@@ -439,8 +440,8 @@ export class CrossAttention extends Attending {
 }
 
 /**
- * torch.nn.MultiheadAttention with batch_first. Returns `[output, weights]` as torch does; with `need_weights: false` weights are
- * undefined. Unlike in torch, `is_causal` needs no mask beside it, and a query whose keys are all masked out gets zeros.
+ * torch.nn.MultiheadAttention with `batch_first`. Like torch, it returns `[output, weights]`; with `need_weights: false` weights are undefined. Unlike
+ * in torch, `is_causal` needs no mask, and a query whose keys are all masked out gives zeros.
  *
  * @example
  * const [output, weights] = new nn.MultiheadAttention(8, 2).forward(nn.ones(1, 5, 8));
@@ -454,7 +455,7 @@ export class MultiheadAttention extends Attending {
   ) {
     super('MultiheadAttention', { embed_dim, num_heads, ...options });
   }
-  /** The output `[batch, queries, embed_dim]`, and the attention weights, or `undefined` with `need_weights: false`. */
+  /** Returns the output `[batch, queries, embed_dim]`, and the attention weights, or `undefined` with `need_weights: false`. */
   override forward(
     query: TensorBase,
     key: TensorBase = query,

@@ -1,5 +1,5 @@
 /**
- * nn: building blocks with torch.nn's names. Call `await nn.ready()` once; everything else is synchronous.
+ * Building blocks of transformers, under torch.nn's names. Call `await nn.ready()` once; everything else is synchronous.
  *
  * @module
  */

@@ -15,58 +15,58 @@ const gone = new FinalizationRegistry<{ host: NnHost; handle: SeamOptimizer }>((
 
 /** Options of SGD. */
 export interface SGDOptions {
-  /** Default 0.001. */
+  /** Learning rate. Default 0.001. */
   lr?: number;
-  /** The share of the last step that the next one repeats. Default 0. */
+  /** Fraction of the previous step that is added to the next one. Default 0. */
   momentum?: number;
-  /** The share of a gradient that its momentum leaves out. Default 0. */
+  /** Dampening of the momentum: fraction of the gradient that it leaves out. Default 0. */
   dampening?: number;
-  /** Adds this many times the parameter to its gradient. Default 0. */
+  /** Weight decay: this factor times the parameter is added to its gradient. Default 0. */
   weight_decay?: number;
-  /** `true`: Nesterov's momentum. Default `false`. */
+  /** Uses Nesterov momentum. Default `false`. */
   nesterov?: boolean;
 }
 /** Options of Adam and AdamW. */
 export interface AdamOptions {
-  /** Default 0.001. */
+  /** Learning rate. Default 0.001. */
   lr?: number;
-  /** Default [0.9, 0.999]. */
+  /** Decay rates of two running averages: the gradient's, and its square's. Default [0.9, 0.999]. */
   betas?: readonly [number, number];
-  /** Default 1e-8. */
+  /** Added to the denominator. Default 1e-8. */
   eps?: number;
-  /** Default 0, and 0.01 of AdamW. */
+  /** Weight decay. Default 0; for AdamW 0.01. */
   weight_decay?: number;
 }
-/** Parameters with options of their own; the optimizer's are the default. */
+/** Parameters with their own options. Options that are not set default to the optimizer's. */
 export type Group<Options> = Options & {
-  /** The parameters that the options are for. */
+  /** The parameters of the group. */
   params: readonly Tensor[];
 };
-/** The options of a group, which may be changed between steps. */
+/** A group's options, which may be changed between steps. */
 export type ParamGroup<Options> = Options & {
   /** The parameters of the group. */
   params: readonly Tensor[];
-  /** Its learning rate, which a schedule changes. */
+  /** The learning rate, which schedules change. */
   lr: number;
 };
 
-/** What `state_dict()` of an optimizer gives. */
+/** The result of an optimizer's `state_dict()`. */
 export interface OptimizerState {
-  /** For each parameter: the number of its steps, then what is kept between them. */
+  /** For each parameter: its number of steps, then the tensors kept between steps. */
   state: Tensor[][];
   /** The options of each group. */
   param_groups: object[];
 }
 
 /**
- * What the optimizers share.
+ * Base class of optimizers.
  *
  * @example
  * const optimizer = new nn.optim.SGD([new nn.Parameter(nn.ones(2))], { lr: 0.1 }); // all optimizers have what follows
  * optimizer.zero_grad();
  */
 export abstract class Optimizer<Options extends { lr?: number } = { lr?: number }> {
-  /** The groups of parameters with their options, which may be changed between steps. */
+  /** Groups of parameters with their options, which may be changed between steps. */
   readonly param_groups: ParamGroup<Options>[] = [];
   readonly #kind: string;
   readonly #known: readonly string[];
@@ -90,7 +90,7 @@ export abstract class Optimizer<Options extends { lr?: number } = { lr?: number 
     for (const group of groups) this.add_param_group(group);
   }
 
-  /** Adds parameters with options of their own. */
+  /** Adds a group of parameters with its own options. */
   add_param_group(group: Group<Options>): void {
     const where = `nn.optim.${this.#kind}`;
     group = readOptions(where, group, [...this.#known, 'params']);
@@ -102,24 +102,24 @@ export abstract class Optimizer<Options extends { lr?: number } = { lr?: number 
     this.param_groups.push(whole);
   }
 
-  /** One step for all parameters with a gradient. */
+  /** Updates all parameters that have a gradient. */
   step(): void {
     const groups = this.param_groups.map((group) => this.#options(group));
     this.#host.call(() => this.#handle.step(groups));
   }
 
-  /** Sets the gradients of all parameters to null, for the next step. */
+  /** Sets the gradients of all parameters to null, before the next step. */
   zero_grad(): void {
     for (const { params } of this.param_groups) for (const each of params) each.grad = null;
   }
 
-  /** What it keeps between steps, and its groups without their parameters. */
+  /** The optimizer's state, and its groups without parameters. */
   state_dict(): OptimizerState {
     const { state } = this.#host.call(() => this.#handle.state());
     const param_groups = this.param_groups.map(({ params: _, ...options }) => options);
     return { state: state.map((tensors) => tensors.map((each) => Tensor.of(each))), param_groups };
   }
-  /** Goes on from a state that `state_dict()` gave. An `InputError` if it is of other parameters. */
+  /** Restores a state from `state_dict()`. Throws an `InputError` if it belongs to other parameters. */
   load_state_dict({ state, param_groups }: OptimizerState): void {
     if (!Array.isArray(state) || param_groups?.length !== this.param_groups.length) {
       throw new InputError(`nn.optim.${this.#kind}.load_state_dict: expected a state of ${this.param_groups.length} groups`);
@@ -171,7 +171,7 @@ export class Adam extends Optimizer<AdamOptions> {
   }
 }
 /**
- * torch.optim.AdamW, which decays the weights themselves; arXiv 1711.05101.
+ * torch.optim.AdamW, with decoupled weight decay; arXiv 1711.05101.
  *
  * @example
  * const net = new nn.Linear(4, 2);
@@ -184,7 +184,7 @@ export class AdamW extends Optimizer<AdamOptions> {
 }
 
 /**
- * Sets the learning rate of each group to its first one times `factor(steps)`. Call `step()` after each of the optimizer's.
+ * Sets the learning rate of each group to its initial one times `factor(steps)`. Call `step()` after each step of the optimizer.
  *
  * @example
  * const optimizer = new nn.optim.SGD([new nn.Parameter(nn.ones(2))], { lr: 0.1 });
@@ -203,20 +203,20 @@ export class LambdaLR {
     this.#first = optimizer.param_groups.map(({ lr }) => lr);
     this.#set();
   }
-  /** Goes to the next step's learning rate. Call it after `optimizer.step()`. */
+  /** Sets the learning rate of the next step. Call it after `optimizer.step()`. */
   step(): void {
     this.#steps += 1;
     this.#set();
   }
-  /** The learning rate of each group, as it is now. */
+  /** The current learning rate of each group. */
   get_last_lr(): number[] {
     return this.optimizer.param_groups.map(({ lr }) => lr);
   }
-  /** The scheduler's state: the number of its steps. */
+  /** The scheduler's state: its number of steps. */
   state_dict(): { last_epoch: number } {
     return { last_epoch: this.#steps };
   }
-  /** Goes on from a state that `state_dict()` gave. */
+  /** Restores a state from `state_dict()`. */
   load_state_dict({ last_epoch }: { last_epoch: number }): void {
     this.#steps = last_epoch;
     this.#set();
@@ -227,11 +227,11 @@ export class LambdaLR {
   }
 }
 
-/** Options of the schedules with a warm-up. */
+/** Options of schedules with a warm-up. */
 export interface ScheduleOptions {
-  /** Steps in which the rate rises from 0. Default 0. */
+  /** Number of steps in which the rate rises from 0. Default 0. */
   num_warmup_steps?: number;
-  /** All steps. The rate is 0 after the last one. */
+  /** Total number of steps. The rate is 0 after the last one. */
   num_training_steps: number;
 }
 function schedule(name: string, optimizer: Optimizer<any>, options: Partial<ScheduleOptions>, known: readonly string[]): LambdaLR {
@@ -253,7 +253,7 @@ function schedule(name: string, optimizer: Optimizer<any>, options: Partial<Sche
 }
 const kBoth = ['num_warmup_steps', 'num_training_steps'];
 /**
- * The rate as it is; with `num_warmup_steps` it rises from 0 first.
+ * A constant rate. With `num_warmup_steps`, it first rises from 0.
  *
  * @example
  * const optimizer = new nn.optim.SGD([new nn.Parameter(nn.ones(2))], { lr: 0.1 });
@@ -262,7 +262,7 @@ const kBoth = ['num_warmup_steps', 'num_training_steps'];
 export const get_constant_schedule = (optimizer: Optimizer<any>, options: { num_warmup_steps?: number } = {}): LambdaLR =>
   schedule('constant', optimizer, options, ['num_warmup_steps']);
 /**
- * From 0 over the warm-up, then down to 0 in a line; with transformers' name.
+ * Rises linearly from 0 during the warm-up, then falls linearly to 0. Named as in transformers.
  *
  * @example
  * const optimizer = new nn.optim.SGD([new nn.Parameter(nn.ones(2))], { lr: 0.1 });
@@ -272,7 +272,7 @@ export const get_constant_schedule = (optimizer: Optimizer<any>, options: { num_
 export const get_linear_schedule_with_warmup = (optimizer: Optimizer<any>, options: ScheduleOptions): LambdaLR =>
   schedule('linear', optimizer, options, kBoth);
 /**
- * The same along half a cosine.
+ * Rises linearly from 0 during the warm-up, then falls to 0 along a half cosine.
  *
  * @example
  * const optimizer = new nn.optim.SGD([new nn.Parameter(nn.ones(2))], { lr: 0.1 });
@@ -282,7 +282,7 @@ export const get_cosine_schedule_with_warmup = (optimizer: Optimizer<any>, optio
   schedule('cosine', optimizer, options, kBoth);
 
 /**
- * Scales all gradients together so that their Euclidean norm is at most `max_norm`.
+ * Scales all gradients by one factor so that their Euclidean norm is at most `max_norm`.
  * @returns the norm before
  *
  * @example
@@ -301,8 +301,8 @@ export function clip_grad_norm_(parameters: Tensor | readonly Tensor[], max_norm
     ),
   ).norm;
 }
-/** torch.nn.utils. */
+/** Utilities, like torch.nn.utils. */
 export const utils = {
-  /** Scales all gradients together so that their Euclidean norm is at most `max_norm`, and returns the norm before. */
+  /** Scales all gradients by one factor so that their Euclidean norm is at most `max_norm`. Returns the norm before. */
   clip_grad_norm_,
 };

@@ -4,7 +4,7 @@ import { describe, InputError } from '../core/errors.js';
 let next = 0;
 
 /**
- * The seed of the next module, dropout or random tensor that is made without one. Each of them increments it.
+ * Sets the seed for modules, dropout and random tensors that are created without one. Each of them increments it.
  *
  * @example
  * nn.manual_seed(1);

@@ -6,33 +6,30 @@ import { Tensor } from '../core/tensor.js';
 import { TensorBase } from '../core/tensor_base.js';
 import { no_grad } from './tensor.js';
 
-/** The layers of a module with their sizes: the result of `summary`. */
+/** The result of `summary`: a module's layers with their sizes. */
 export interface Summary {
-  /** A row for each layer. */
+  /** One row per layer. */
   rows: TraceRow[];
-  /** As torchinfo counts: a weight that layers share counts in each of them. `model.num_parameters()` counts it once. */
+  /** Number of parameters, counted as in torchinfo: a shared weight counts in every layer. `model.num_parameters()` counts it once. */
   total_params: number;
-  /** Without those that `requires_grad_(false)` froze. */
+  /** `total_params` without parameters frozen by `requires_grad_(false)`. */
   trainable_params: number;
-  /** As torchinfo counts: each layer's parameters times the first dimension of its output, without attention's own products. */
+  /** Mult-adds, counted as in torchinfo: each layer's parameters times the first dimension of its output, without attention's own products. */
   total_mult_adds: number;
-  /** What the forward multiplies: each token by each weight, queries by the keys that they attend to, probabilities by values. */
+  /** Multiply-accumulate operations of the forward pass: tokens by weights, queries by the keys they attend to, probabilities by values. */
   total_macs: number;
-  /**
-   * Megabytes (10^6), as torchinfo counts: inputs; outputs of layers with parameters, twice as in training; parameters of layers without
-   * children; the sum.
-   */
+  /** Megabytes (10^6) of the inputs, counted as in torchinfo. */
   input_mb: number;
-  /** Megabytes of layers' outputs. */
+  /** Megabytes of the outputs of layers with parameters, counted twice as for training. */
   output_mb: number;
-  /** Megabytes of parameters. */
+  /** Megabytes of the parameters of layers without children. */
   params_mb: number;
-  /** The sum of the three. */
+  /** The sum of the other three, in megabytes. */
   total_mb: number;
-  /** The table. `columns`: default all of them. Without `'macs'` it is torchinfo's. */
+  /** The table as text. `columns`: the columns to show, by default all. Without `'macs'` it matches torchinfo's. */
   toString(options?: { columns?: readonly SummaryColumn[] }): string;
 }
-/** The name of a column of the table. */
+/** The name of a column in the table. */
 export type SummaryColumn = keyof typeof kTitles;
 
 const kTitles = {
@@ -128,13 +125,12 @@ function table(summary: Omit<Summary, 'toString'>, columns: readonly SummaryColu
   ].join('\n');
 }
 
-/** The shape of one input, or the shapes of several (for a decoder: target and memory). */
+/** The shape of one input, or the shapes of several inputs (for a decoder: target and memory). */
 export type InputShape = readonly number[] | readonly (readonly number[])[];
 
 /**
- * Runs the model on zeros of that shape and lists the type, shapes, parameters, mult-adds and MACs of each layer, then the totals.
- * Parameters and mult-adds are torchinfo's numbers; MACs are what the forward multiplies. `String(summary(model, [1, 8, 64]))` is the
- * table.
+ * Runs the model on zeros of the given shape and lists each layer's type, shapes, parameters, mult-adds and MACs, then the totals. Parameters and
+ * mult-adds match torchinfo; MACs count the multiplications of the forward pass. `String(summary(model, [1, 8, 64]))` is the table.
  *
  * @example
  * nn.summary(new nn.Linear(4, 2), [1, 4]).total_params; // => 10
@@ -180,8 +176,8 @@ export function summary(model: Module, input_shape: InputShape): Summary {
 }
 
 /**
- * Runs the model and records the output of every module inside it: `rows` in the order of calls, each with its `tensor`. With
- * `{ need_weights: true }` as the last argument, attention rows have `weights`.
+ * Runs the model and records the output of every submodule: `rows` in the order of calls, each with its `tensor`. With `{ need_weights: true }` as the
+ * last argument, attention rows have `weights`.
  *
  * @example
  * nn.trace(new nn.Linear(4, 2), nn.ones(1, 4)).rows.length; // => 1

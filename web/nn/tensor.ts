@@ -45,8 +45,8 @@ export interface Leaf {
 }
 
 /**
- * Numbers that remember how they were computed, as torch's tensors. Functions of tensors that require a gradient give tensors with a
- * graph, and `backward()` adds the gradients to `grad` of the tensors it began with.
+ * A tensor with automatic differentiation, like torch's. Functions of tensors that require a gradient record a graph, and `backward()` adds gradients to
+ * `grad` of the graph's leaves.
  *
  * @example
  * const x = nn.tensor([1, 2], { requires_grad: true });
@@ -109,22 +109,22 @@ export class Tensor extends TensorBase<'float32'> {
     Object.defineProperty(this, 'dims', { value: dims, enumerable: true });
   }
 
-  /** `dims`, as torch calls it. */
+  /** The same as `dims`, under torch's name. */
   get shape(): Shape {
     return this.dims;
   }
-  /** The number of dimensions. */
+  /** Number of dimensions. */
   get ndim(): number {
     return this.dims.length;
   }
-  /** How many numbers there are. */
+  /** Number of values. */
   numel(): number {
     return this.size;
   }
 
   // ------------------------------------------------------------------------------------------------------------ gradients
 
-  /** Whether functions of this tensor are recorded. */
+  /** Whether operations on this tensor are recorded for `backward()`. */
   get requires_grad(): boolean {
     return this.#graph !== undefined || (this.#leaf?.handle.requires_grad() ?? false);
   }
@@ -149,14 +149,14 @@ export class Tensor extends TensorBase<'float32'> {
     return this;
   }
 
-  /** Whether it is no result: a parameter, or without a gradient. */
+  /** Whether the tensor is not the result of a recorded operation. */
   get is_leaf(): boolean {
     return this.#graph === undefined;
   }
 
   /**
-   * The sum of the gradients since the last `zero_grad()`; null: none yet. Of a result only after `retain_grad()`, and then of all backward
-   * passes.
+   * The sum of the gradients since the last `zero_grad()`; null if there is none yet. Results have one only after `retain_grad()`, summed over all
+   * backward passes.
    */
   get grad(): Tensor | null {
     const graph = this.#graph;
@@ -175,8 +175,8 @@ export class Tensor extends TensorBase<'float32'> {
   }
 
   /**
-   * Adds the gradients of this tensor, of one number or times `gradient`, to `grad` of all leaves that it came from. Frees the graph
-   * unless `retain_graph`.
+   * Computes gradients and adds them to `grad` of all leaves. The tensor must have one value, unless you pass `gradient`. Frees the graph unless
+   * `retain_graph` is set.
    * @throws StateError without a graph, or if an earlier backward() freed it
    */
   backward(gradient?: TensorBase | null, options: { retain_graph?: boolean } = {}): void {
@@ -190,16 +190,11 @@ export class Tensor extends TensorBase<'float32'> {
   }
 
   /**
-   * Has this result keep its gradient in `grad`, as leaves do, from the next `backward()` on.
+   * Makes this result keep its gradient in `grad`, like a leaf, from the next `backward()` on.
    *
-   * ```js
-   * const hidden = layer.forward(x);
-   * hidden.retain_grad();
-   * hidden.sum().backward();
-   * hidden.grad; // ones
-   * ```
+   * ```js const hidden = layer.forward(x); hidden.retain_grad(); hidden.sum().backward(); hidden.grad; // ones ```
    *
-   * @throws StateError if nothing that it came from requires a gradient
+   * @throws StateError if the tensor does not require a gradient
    */
   retain_grad(): void {
     const graph = this.#graph;
@@ -207,15 +202,15 @@ export class Tensor extends TensorBase<'float32'> {
     else if (!this.requires_grad) throw new StateError('retain_grad: expected a tensor that requires a gradient');
   }
 
-  /** The same numbers without a graph. */
+  /** The same values without a graph. */
   detach(): Tensor {
     return new Tensor('float32', this.#leaf ? this.data.slice() : this.data, this.dims);
   }
-  /** A copy with numbers of its own. Gradients pass through it. */
+  /** A copy. Gradients pass through it. */
   clone(): Tensor {
     return this.mul(1);
   }
-  /** Overwrites a leaf's numbers; nothing is recorded. */
+  /** Overwrites a leaf's values. This is not recorded. */
   copy_(values: TensorBase): this {
     const given = toSeam('copy_', 'values', values);
     if (String(given.parameter ? values.dims : [...given.dims]) !== String(this.dims)) {
@@ -230,80 +225,80 @@ export class Tensor extends TensorBase<'float32'> {
 
   // ----------------------------------------------------------------------------------------------------------- arithmetic
 
-  /** The sum with another tensor, broadcast, or with a number. */
+  /** Adds a number, or a tensor, which is broadcast. */
   add(other: Operand): Tensor {
     return callFunction('add', { input: this, other: operand(other) }).output;
   }
-  /** The difference from another tensor, broadcast, or from a number. */
+  /** Subtracts a number, or a tensor, which is broadcast. */
   sub(other: Operand): Tensor {
     return callFunction('sub', { input: this, other: operand(other) }).output;
   }
-  /** The product with another tensor, broadcast, or with a number. */
+  /** Multiplies by a number, or by a tensor, which is broadcast. */
   mul(other: Operand): Tensor {
     if (typeof other === 'number') return callFunction('scaled', { input: this }, { factor: other }, ['factor']).output;
     return callFunction('mul', { input: this, other }).output;
   }
-  /** The quotient by another tensor, broadcast, or by a number. */
+  /** Divides by a number, or by a tensor, which is broadcast. */
   div(other: Operand): Tensor {
     return callFunction('div', { input: this, other: operand(other) }).output;
   }
-  /** Each number with the other sign. */
+  /** Negates each value. */
   neg(): Tensor {
     return this.mul(-1);
   }
-  /** Each number to a power. */
+  /** Raises each value to a power. */
   pow(exponent: number): Tensor {
     return callFunction('pow', { input: this }, { exponent }, ['exponent']).output;
   }
-  /** e to the power of each number. */
+  /** e to the power of each value. */
   exp(): Tensor {
     return unary(this, 'exp');
   }
-  /** The natural logarithm of each number. */
+  /** The natural logarithm of each value. */
   log(): Tensor {
     return unary(this, 'log');
   }
-  /** The square root of each number. */
+  /** The square root of each value. */
   sqrt(): Tensor {
     return unary(this, 'sqrt');
   }
-  /** The absolute value of each number. */
+  /** The absolute value of each value. */
   abs(): Tensor {
     return unary(this, 'abs');
   }
-  /** The sine of each number. */
+  /** The sine of each value. */
   sin(): Tensor {
     return unary(this, 'sin');
   }
-  /** The cosine of each number. */
+  /** The cosine of each value. */
   cos(): Tensor {
     return unary(this, 'cos');
   }
-  /** `max(0, x)` of each number. */
+  /** `max(0, x)` of each value. */
   relu(): Tensor {
     return callFunction('activate', { input: this }, { kind: 'relu' }, ['kind']).output;
   }
-  /** The hyperbolic tangent of each number. */
+  /** The hyperbolic tangent of each value. */
   tanh(): Tensor {
     return callFunction('activate', { input: this }, { kind: 'tanh' }, ['kind']).output;
   }
-  /** `1 / (1 + exp(-x))` of each number. */
+  /** `1 / (1 + exp(-x))` of each value. */
   sigmoid(): Tensor {
     return callFunction('activate', { input: this }, { kind: 'sigmoid' }, ['kind']).output;
   }
-  /** Each number, but at least `min` and at most `max`. */
+  /** Limits each value to the range from `min` to `max`. */
   clamp(options: { min?: number; max?: number }): Tensor {
     return callFunction('clamp', { input: this }, options, ['min', 'max']).output;
   }
-  /** `value` where `mask`, which is broadcast, is true. */
+  /** Replaces values by `value` where `mask`, which is broadcast, is true. */
   masked_fill(mask: TensorBase, value: number): Tensor {
     return callFunction('masked_fill', { input: this, mask }, { value }, ['value']).output;
   }
-  /** `[..., m, k]` times `[..., k, n]`. */
+  /** Matrix product: `[..., m, k]` times `[..., k, n]`. */
   matmul(other: TensorBase): Tensor {
     return callFunction('matmul', { input: this, other }).output;
   }
-  /** Products of matrices: `[batch, n, m]`, `[batch, m, p]` -> `[batch, n, p]`. */
+  /** Batched matrix product: `[batch, n, m]`, `[batch, m, p]` -> `[batch, n, p]`. */
   bmm(other: TensorBase): Tensor {
     return callFunction('bmm', { input: this, other }).output;
   }
@@ -311,22 +306,22 @@ export class Tensor extends TensorBase<'float32'> {
   softmax(dim = -1): Tensor {
     return callFunction('softmax', { input: this }, { dim }, ['dim']).output;
   }
-  /** The logarithm of `softmax`, computed without loss of digits. */
+  /** The logarithm of `softmax`, computed in a numerically stable way. */
   log_softmax(dim = -1): Tensor {
     return callFunction('log_softmax', { input: this }, { dim }, ['dim']).output;
   }
 
   // ----------------------------------------------------------------------------------------------------------- reductions
 
-  /** Over `dim` (one, several, or all by default). */
+  /** The sum over `dim`: one dimension, several, or all (default). */
   sum(dim?: number | Shape | null, options: { keepdim?: boolean } = {}): Tensor {
     return reduce('sum', this, dim, options).output;
   }
-  /** The mean over dimensions; `null` or none: over all. `keepdim` leaves them with size 1. */
+  /** The mean over `dim`: one dimension, several, or all (default). `keepdim` keeps them, with size 1. */
   mean(dim?: number | Shape | null, options: { keepdim?: boolean } = {}): Tensor {
     return reduce('mean', this, dim, options).output;
   }
-  /** Divided by n - `correction` (default 1), as in torch. */
+  /** The variance, divided by n - `correction` (default 1), as in torch. */
   var(dim?: number | Shape | null, options: { keepdim?: boolean; correction?: number } = {}): Tensor {
     options = readOptions('nn.var', options, ['keepdim', 'correction']);
     const { correction = 1, keepdim = false } = options ?? {};
@@ -335,24 +330,24 @@ export class Tensor extends TensorBase<'float32'> {
     const count = this.size / Math.max(squares.size, 1);
     return squares.div(count - correction);
   }
-  /** The standard deviation over dimensions; `null` or none: over all. `correction` (default 1) is subtracted from the count. */
+  /** The standard deviation over `dim`: one dimension, several, or all (default). `correction` (default 1) is subtracted from the count. */
   std(dim?: number | Shape | null, options: { keepdim?: boolean; correction?: number } = {}): Tensor {
     return this.var(dim, options).sqrt();
   }
-  /** The largest number, or along `dim` `[values, indices]`. */
+  /** The largest value, or `[values, indices]` along `dim`. */
   max(): Tensor;
   max(dim: number, options?: { keepdim?: boolean }): [values: Tensor, indices: Plain<'int32'>];
   max(dim?: number, options: { keepdim?: boolean } = {}): Tensor | [Tensor, Plain<'int32'>] {
     return largest('max', this, dim, options);
   }
-  /** The smallest number. */
+  /** The smallest value. */
   min(): Tensor;
-  /** The smallest numbers along a dimension, and their places in it. */
+  /** The smallest values along a dimension, and their indices. */
   min(dim: number, options?: { keepdim?: boolean }): [values: Tensor, indices: Plain<'int32'>];
   min(dim?: number, options: { keepdim?: boolean } = {}): Tensor | [Tensor, Plain<'int32'>] {
     return largest('min', this, dim, options);
   }
-  /** The index of the largest number along `dim` (default: of all). */
+  /** The index of the largest value along `dim` (default: of all values). */
   argmax(dim?: number, options: { keepdim?: boolean } = {}): Plain<'int32'> {
     if (dim !== undefined) return this.max(dim, options)[1];
     return new Plain('int32', this.detach().reshape(-1).max(0)[1].data, []);
@@ -360,23 +355,23 @@ export class Tensor extends TensorBase<'float32'> {
 
   // --------------------------------------------------------------------------------------------------------------- shapes
 
-  /** The same numbers in another shape; one size may be -1. */
+  /** The same values in another shape; one size may be -1. */
   reshape(...dims: Numbers): Tensor {
     return callFunction('reshape', { input: this }, { shape: spread(dims) }, ['shape']).output;
   }
-  /** The same numbers in another shape, as `reshape`. */
+  /** The same as `reshape`. */
   view(...dims: Numbers): Tensor {
     return this.reshape(...dims);
   }
-  /** Joins the dimensions from `start_dim` to `end_dim` into one. */
+  /** Merges the dimensions from `start_dim` to `end_dim` into one. */
   flatten(start_dim = 0, end_dim = -1): Tensor {
     return this.reshape(flattened(this.dims, start_dim, end_dim));
   }
-  /** The dimensions in another order. */
+  /** Reorders the dimensions. */
   permute(...dims: Numbers): Tensor {
     return callFunction('permute', { input: this }, { dims: spread(dims) }, ['dims']).output;
   }
-  /** Exchanges two dimensions. */
+  /** Swaps two dimensions. */
   transpose(dim0: number, dim1: number): Tensor {
     const order = this.dims.map((_, i) => i);
     const [a, b] = [checkDim('transpose', dim0, this.ndim), checkDim('transpose', dim1, this.ndim)];
@@ -391,15 +386,15 @@ export class Tensor extends TensorBase<'float32'> {
   unsqueeze(dim: number): Tensor {
     return this.reshape(unsqueezed(this.dims, dim));
   }
-  /** Without dimension `dim` if it is 1; by default without all that are 1. */
+  /** Removes dimension `dim` if its size is 1; by default all dimensions of size 1. */
   squeeze(dim?: number): Tensor {
     return this.reshape(squeezed(this.dims, dim));
   }
-  /** Repeats dimensions of size 1; -1 keeps one. */
+  /** Expands dimensions of size 1 by repetition; -1 keeps a size. */
   expand(...size: Numbers): Tensor {
     return callFunction('expand', { input: this }, { size: spread(size) }, ['size']).output;
   }
-  /** As `x[a, b:c]` in Python: an index, which removes the dimension, `[begin, end]`, `[begin, end, step]`, or null for all. */
+  /** A part, like `x[a, b:c]` in Python. For each dimension: an index, which removes the dimension, `[begin, end]`, `[begin, end, step]`, or null for all. */
   slice(...ranges: Range[]): Tensor {
     const bounds = toBounds(this.dims, ranges);
     const [begin, end, step] = [0, 1, 2].map((part) => bounds.map((each) => each[part] as number));
@@ -407,21 +402,21 @@ export class Tensor extends TensorBase<'float32'> {
     if (!ranges.some((range) => typeof range === 'number')) return out;
     return out.reshape(out.dims.filter((_, i) => typeof ranges[i] !== 'number'));
   }
-  /** `count` numbers of dimension `dim` from `start` on. */
+  /** The part of dimension `dim` that begins at `start` and has `length` entries. */
   narrow(dim: number, start: number, length: number): Tensor {
     const at = checkDim('narrow', dim, this.ndim);
     return this.slice(...this.dims.map((_, i) => (i === at ? ([start, start + length] as const) : null)));
   }
-  /** The i-th slice along the first dimension; it shares memory with this tensor unless that requires a gradient. */
+  /** The i-th slice along the first dimension. It shares memory with this tensor, unless the tensor requires a gradient. */
   override get(i: number): Tensor {
     const [data, dims] = rowOf(this, i);
     return this.requires_grad ? this.slice(i) : new Tensor('float32', data, dims);
   }
-  /** A copy as another type, without a graph; floats are truncated towards zero. */
+  /** A copy converted to another type, without a graph; floats are truncated towards zero. */
   to<T extends TensorType>(type: T): Plain<T> {
     return new Plain('float32', this.data, this.dims).to(type);
   }
-  /** `size` parts along `dim`, the last may be shorter. */
+  /** Splits into parts of `size` along `dim`; the last may be smaller. */
   split(size: number, dim = 0): Tensor[] {
     const at = checkDim('split', dim, this.ndim);
     if (!(Number.isInteger(size) && size > 0))
@@ -431,18 +426,18 @@ export class Tensor extends TensorBase<'float32'> {
       this.narrow(at, i * size, Math.min(size, count - i * size)),
     );
   }
-  /** In `chunks` parts along `dim`. */
+  /** Splits into `chunks` parts along `dim`. */
   chunk(chunks: number, dim = 0): Tensor[] {
     return this.split(Math.ceil((this.dims[checkDim('chunk', dim, this.ndim)] as number) / chunks), dim);
   }
-  /** The rows, columns, .. of `dim` that `index` names, in its order. */
+  /** Selects entries of `dim` by `index`, in its order. */
   index_select(dim: number, index: TensorBase): Tensor {
     return callFunction('index_select', { input: this, index }, { dim }, ['dim']).output;
   }
 }
 
 /**
- * A tensor that belongs to a module: `module.parameters()` lists it, optimizers change it.
+ * A tensor that belongs to a module: `module.parameters()` lists it, and optimizers update it.
  *
  * @example
  * const weight = new nn.Parameter(nn.zeros(2, 2));
@@ -534,7 +529,7 @@ export function toMask(mask: MaybeTensor, trueAttends: boolean): TensorBase | un
 }
 
 /**
- * Runs a function whose results have no graph, as evaluation needs none. Returns what it returns.
+ * Runs a function without recording a graph, for example for evaluation. Returns the function's result.
  *
  * @example
  * const x = nn.tensor([1, 2], { requires_grad: true });

@@ -10,45 +10,45 @@ import type { TensorBase } from '../core/tensor_base.js';
 
 type F32 = NnTensor;
 
-/** Options of a transformer layer, with torch's names. */
+/** Options of a transformer layer, under torch's names. */
 export interface TransformerLayerOptions extends Drawn {
-  /** The width of a token's vector. */
+  /** Width of a token's vector. */
   d_model: number;
-  /** The number of heads; it divides `d_model`. */
+  /** Number of heads; must divide `d_model`. */
   nhead: number;
-  /** The width of the feed-forward part. Default 2048. */
+  /** Width of the feed-forward block. Default 2048. */
   dim_feedforward?: number;
-  /** The activation of the feed-forward part. Default `'relu'`. */
+  /** Activation of the feed-forward block. Default `'relu'`. */
   activation?: ActivationName;
   /** Added to the variance in norms. Default 1e-5. */
   layer_norm_eps?: number;
-  /** Norms before each sublayer (pre-norm). Default: after. */
+  /** `true`: norms come before each sublayer (pre-norm). Default: after it. */
   norm_first?: boolean;
   /** Whether layers have biases. Default `true`. */
   bias?: boolean;
-  /** The share of numbers that are dropped in training mode. */
+  /** Fraction of values that dropout sets to zero in training mode. */
   dropout?: number;
-  /** As in torch, but only `true`: `[batch, seq, d_model]`. */
+  /** As in torch; only `true` is supported: `[batch, seq, d_model]`. */
   batch_first?: true;
 }
-/** Options of an encoder's forward, with torch's names. */
+/** Options of an encoder's `forward`, under torch's names. */
 export interface EncoderForward extends Pick<AttendOptions, 'is_causal' | 'need_weights' | 'average_attn_weights' | 'cache'> {
-  /** Broadcast to `[batch, heads, source, source]`: bool (true is masked out) or float (added). */
+  /** Mask, broadcast to `[batch, heads, source, source]`: bool (true is masked out) or float (added to the scores). */
   src_mask?: MaybeTensor;
-  /** `[batch, source]`: true is masked out. */
+  /** Source tokens to mask out (true), `[batch, source]`. */
   src_key_padding_mask?: MaybeTensor;
 }
-/** Options of a decoder's forward, with torch's names. */
+/** Options of a decoder's `forward`, under torch's names. */
 export interface DecoderForward extends Pick<AttendOptions, 'need_weights' | 'average_attn_weights' | 'cache'> {
-  /** Broadcast to `[batch, heads, target, target]`: bool (true is masked out) or float (added). */
+  /** Mask, broadcast to `[batch, heads, target, target]`: bool (true is masked out) or float (added to the scores). */
   tgt_mask?: MaybeTensor;
-  /** A token attends only to those up to its own place. */
+  /** `true`: a token attends only to tokens up to its own position. */
   tgt_is_causal?: boolean;
-  /** `[batch, target]`: true is masked out. */
+  /** Target tokens to mask out (true), `[batch, target]`. */
   tgt_key_padding_mask?: MaybeTensor;
-  /** Broadcast to `[batch, heads, target, source]`: bool (true is masked out) or float (added). */
+  /** Mask, broadcast to `[batch, heads, target, source]`: bool (true is masked out) or float (added to the scores). */
   memory_mask?: MaybeTensor;
-  /** `[batch, source]`: true is masked out. */
+  /** Source tokens to mask out (true), `[batch, source]`. */
   memory_key_padding_mask?: MaybeTensor;
 }
 const kSourceMasks = ['src_mask', 'src_key_padding_mask'];
@@ -61,9 +61,9 @@ const kTargetMasks = {
 const kTarget = [...Object.values(kTargetMasks), 'tgt_is_causal'];
 
 abstract class Encoding extends Attending {
-  /** With `need_weights`: the output and the attention weights. */
+  /** With `need_weights`: returns the output and the attention weights. */
   override forward(src: TensorBase, options: EncoderForward & { need_weights: true }): Weighed;
-  /** The output, `[batch, source, d_model]`. */
+  /** Returns the output, `[batch, source, d_model]`. */
   override forward(src: TensorBase, options?: EncoderForward): F32;
   override forward(src: TensorBase, options: EncoderForward = {}): F32 | Weighed {
     const masks = { attn_mask: 'src_mask', key_padding_mask: 'src_key_padding_mask' };
@@ -72,9 +72,9 @@ abstract class Encoding extends Attending {
 }
 
 abstract class Decoding extends Attending {
-  /** With `need_weights`: the output and the attention weights. */
+  /** With `need_weights`: returns the output and the attention weights. */
   override forward(tgt: TensorBase, memory: TensorBase, options: DecoderForward & { need_weights: true }): Weighed;
-  /** The output, `[batch, target, d_model]`. */
+  /** Returns the output, `[batch, target, d_model]`. */
   override forward(tgt: TensorBase, memory: TensorBase, options?: DecoderForward): F32;
   override forward(tgt: TensorBase, memory: TensorBase, options: DecoderForward = {}): F32 | Weighed {
     return this.attend({ input: tgt, memory }, options, [...kTarget, ...kWeights], kTargetMasks);
@@ -88,7 +88,7 @@ function layerOptions(first: TransformerLayerOptions | number, nhead?: number, r
 const kOptions = new WeakMap<object, TransformerLayerOptions>();
 
 /**
- * Self-attention and feed-forward, each with residual and norm: `self_attn`, `linear1`, `linear2`, `norm1`, `norm2`.
+ * Self-attention and feed-forward, each with residual and norm. Modules: `self_attn`, `linear1`, `linear2`, `norm1`, `norm2`.
  *
  * @example
  * new nn.TransformerEncoderLayer(8, 2).forward(nn.ones(1, 5, 8)).shape; // => [1, 5, 8]
@@ -104,7 +104,8 @@ export class TransformerEncoderLayer extends Encoding {
 }
 
 /**
- * Self-attention, cross-attention to memory, feed-forward: `self_attn`, `multihead_attn`, `linear1`, .., `norm3`.
+ * Self-attention, cross-attention to memory, and feed-forward, each with residual and norm. Modules: `self_attn`, `multihead_attn`, `linear1`, ..,
+ * `norm3`.
  *
  * @example
  * new nn.TransformerDecoderLayer(8, 2).forward(nn.ones(1, 5, 8), nn.ones(1, 3, 8)).shape; // => [1, 5, 8]
@@ -133,7 +134,7 @@ function copyToLayers(stack: Module, layer: Module, num_layers: number): void {
 }
 
 /**
- * `num_layers` copies of a layer, followed by a LayerNorm if `norm` is true: `layers.0`, .., `norm`.
+ * `num_layers` encoder layers, followed by a LayerNorm if `norm` is true. Modules: `layers.0`, .., `norm`.
  *
  * @example
  * new nn.TransformerEncoder(new nn.TransformerEncoderLayer(8, 2), 2).forward(nn.ones(1, 5, 8)).shape; // => [1, 5, 8]
@@ -145,7 +146,7 @@ export class TransformerEncoder extends Encoding {
   }
 }
 /**
- * The same with decoder layers.
+ * `num_layers` decoder layers, followed by a LayerNorm if `norm` is true. Modules: `layers.0`, .., `norm`.
  *
  * @example
  * const decoder = new nn.TransformerDecoder(new nn.TransformerDecoderLayer(8, 2), 2);
@@ -159,7 +160,7 @@ export class TransformerDecoder extends Decoding {
 }
 
 /**
- * Encoder and decoder, each followed by a norm; arXiv 1706.03762. `[batch, src, d]`, `[batch, tgt, d]` -> `[batch, tgt, d]`.
+ * An encoder and a decoder, each followed by a norm: `[batch, src, d]`, `[batch, tgt, d]` -> `[batch, tgt, d]`; arXiv 1706.03762.
  *
  * @example
  * const model = new nn.Transformer({ d_model: 8, nhead: 2, num_encoder_layers: 1, num_decoder_layers: 1 });
@@ -169,13 +170,13 @@ export class Transformer extends Attending {
   constructor(options: TransformerLayerOptions & { num_encoder_layers?: number; num_decoder_layers?: number }) {
     super('Transformer', { ...options });
   }
-  /** With `need_weights`: the output and the attention weights. */
+  /** With `need_weights`: returns the output and the attention weights. */
   override forward(
     src: TensorBase,
     tgt: TensorBase,
     options: DecoderForward & { need_weights: true } & Pick<EncoderForward, 'src_mask' | 'src_key_padding_mask'>,
   ): Weighed;
-  /** The decoder's output, `[batch, target, d_model]`. */
+  /** Returns the decoder's output, `[batch, target, d_model]`. */
   override forward(
     src: TensorBase,
     tgt: TensorBase,
@@ -188,8 +189,8 @@ export class Transformer extends Attending {
 }
 
 /**
- * Self-attention and a feed-forward of width `n_mlp k`, each with residual and norm (after it with `norm: 'post'`, before it with
- * `'pre'`): `attention`, `norm1`, `feed_forward`, `norm2`.
+ * Self-attention and a feed-forward of width `n_mlp k`, each with residual and norm. The norm comes after it with `norm: 'post'`, before it with
+ * `'pre'`. Modules: `attention`, `norm1`, `feed_forward`, `norm2`.
  *
  * @example
  * new nn.TransformerBlock({ k: 8, heads: 2 }).forward(nn.ones(1, 3, 8)).shape; // => [1, 3, 8]
@@ -206,9 +207,9 @@ export class TransformerBlock extends Attending {
   ) {
     super('TransformerBlock', { ...options });
   }
-  /** With `need_weights`: the output and the attention weights. */
+  /** With `need_weights`: returns the output and the attention weights. */
   override forward(x: TensorBase, options: AttendOptions & { need_weights: true }): Weighed;
-  /** The output, `[batch, seq, k]`. */
+  /** Returns the output, `[batch, seq, k]`. */
   override forward(x: TensorBase, options?: AttendOptions): F32;
   override forward(x: TensorBase, options: AttendOptions = {}): F32 | Weighed {
     return this.attend({ input: x }, options);

@@ -5,15 +5,15 @@ import { readTexts } from '../core/texts.js';
 
 /** Options of a `Dictionary`. */
 export interface DictionaryOptions {
-  /** word (default): runs of letters, marks and digits, with ' and - inside; character: each code point. */
+  /** `'word'` (default): sequences of letters, marks and digits, with ' and - inside. `'character'`: code points. */
   level?: 'word' | 'character';
-  /** The first tokens, in this order; `<unk>` replaces unknown tokens. Default none; usual: `['<unk>', '<pad>', '<s>', '</s>']`. */
+  /** The first tokens, in this order; `<unk>` replaces unknown tokens. Default: none. Usual: `['<unk>', '<pad>', '<s>', '</s>']`. */
   specials?: readonly string[];
-  /** true (default): sorted by code points; false: in the order of first use. */
+  /** `true` (default): tokens are sorted by code points; `false`: they are in the order of first use. */
   sorted?: boolean;
-  /** Leaves out tokens that occur less often. Default 1. */
+  /** Leaves out tokens with fewer occurrences. Default 1. */
   min_frequency?: number;
-  /** Turns texts to lower case first. Default `false`. */
+  /** Converts texts to lower case first. Default `false`. */
   lowercase?: boolean;
 }
 
@@ -49,7 +49,7 @@ const byCodePoints = (a: string, b: string) => {
 };
 
 /**
- * A vocabulary of whole words or characters, as in the lecture notes: texts to ids and back.
+ * A vocabulary of whole words or characters, as in the lecture notes. Converts texts to ids and back.
  *
  *     const words = nn.Dictionary.from_corpus('the cat sat', { specials: ['<unk>'] });
  *     words.encode('the dog'); // [3, 0]
@@ -58,14 +58,14 @@ const byCodePoints = (a: string, b: string) => {
  * nn.Dictionary.from_corpus('the old boat, the bridge').encode('the bridge'); // => [3, 1]
  */
 export class Dictionary {
-  /** The tokens in the order of their ids. */
+  /** The tokens, indexed by id. */
   readonly tokens: readonly string[];
   private readonly ids: Map<string, number>;
   private readonly level: 'word' | 'character';
   private readonly lowercase: boolean;
   private readonly specials: ReadonlySet<string>;
 
-  /** tokens: in the order of their ids, specials included. */
+  /** `tokens` are in the order of their ids, including specials. */
   constructor(tokens: readonly string[], options: DictionaryOptions = {}) {
     options = readOptions('nn.Dictionary', options, kRules);
     this.tokens = [...tokens];
@@ -76,7 +76,7 @@ export class Dictionary {
     this.specials = new Set(options.specials ?? []);
   }
 
-  /** A dictionary of the distinct words or characters of one or several texts. */
+  /** Creates a dictionary from the distinct words or characters of one or several texts. */
   static from_corpus(texts: string | readonly string[], options: DictionaryOptions = {}): Dictionary {
     options = readOptions('nn.Dictionary.from_corpus', options, kRules);
     const list = readTexts('nn.Dictionary.from_corpus', texts);
@@ -93,24 +93,24 @@ export class Dictionary {
     return new Dictionary([...specials, ...(sorted ? found.sort(byCodePoints) : found)], options);
   }
 
-  /** The number of tokens. */
+  /** Number of tokens. */
   get size(): number {
     return this.tokens.length;
   }
 
-  /** Whether it has the token. */
+  /** Whether the dictionary has the token. */
   has(token: string): boolean {
     return this.ids.has(token);
   }
 
-  /** The words or characters of a text. */
+  /** Splits a text into words or characters. */
   split(text: string): string[] {
     if (typeof text !== 'string') throw new InputError(`nn.Dictionary: expected a string, found ${describe(text)}`);
     const cased = this.lowercase ? text.toLowerCase() : text;
     return this.level === 'character' ? [...cased] : toWords(cased);
   }
 
-  /** Ids of a text. An unknown token becomes `<unk>`, or is an error without one. `bos`, `eos`: add `<s>`, `</s>` around the text. */
+  /** Converts a text to ids. An unknown token becomes `<unk>`, or throws if there is none. `bos` and `eos` add `<s>` and `</s>` around the text. */
   encode(text: string, options: { bos?: boolean; eos?: boolean } = {}): number[] {
     options = readOptions('nn.Dictionary.encode', options, { bos: 'boolean', eos: 'boolean' });
     const { bos, eos } = options ?? {};
@@ -122,7 +122,7 @@ export class Dictionary {
     });
   }
 
-  /** Ids of several texts, padded with `<pad>` at the end to rows of one length. */
+  /** Converts several texts to ids, padded at the end with `<pad>` to rows of the same length. */
   encode_batch(texts: readonly string[], options: { bos?: boolean; eos?: boolean } = {}): number[][] {
     const rows = texts.map((text) => this.encode(text, options));
     const length = Math.max(0, ...rows.map((row) => row.length));
@@ -133,7 +133,7 @@ export class Dictionary {
     return rows.map((row) => [...row, ...new Array<number>(length - row.length).fill(pad as number)]);
   }
 
-  /** The text of ids. An id outside the vocabulary is an `InputError`. */
+  /** Converts ids to text. An id outside the vocabulary throws an `InputError`. */
   decode(ids: readonly number[], options: { skip_special_tokens?: boolean } = {}): string {
     options = readOptions('nn.Dictionary.decode', options, { skip_special_tokens: 'boolean' });
     const tokens = ids.map((id) => {

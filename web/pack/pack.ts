@@ -59,9 +59,9 @@ const kRules = {
 } as const;
 
 /**
- * Packs a model as one GGUF file. It contains the small files, so that it loads like the original.
+ * Packs a model into one GGUF file. The file includes config and tokenizer, so it loads like the original.
  *
- * Errors: `InputError` for options that the model cannot have, `UnsupportedError` for a model whose vocabulary or layers cannot be cut.
+ * Throws an `InputError` for options that do not fit the model, and an `UnsupportedError` for a model whose vocabulary or layers cannot be cut.
  *
  *     const bytes = await packModel('sentence-transformers/all-MiniLM-L6-v2', { dtype: 'q4', vocab: 16000, corpus: texts });
  *     const embed = await pipeline('feature-extraction', { 'model.gguf': bytes });
@@ -77,7 +77,8 @@ export async function packModel(model: ModelSpecifier, options: PackOptions = {}
 }
 
 /**
- * As `packModel`, but passes the file on in order as it is made; `write` is awaited. Only a few megabytes of the model are held at a time.
+ * Like `packModel`, but passes the file to `write`, in order, while it is created. `write` is awaited. Only a few megabytes of the model are in memory
+ * at a time.
  *
  *     const file = await (await showSaveFilePicker()).createWritable();
  *     await packTo('org/model', (chunk) => file.write(chunk), { dtype: 'q8' });
@@ -97,7 +98,7 @@ export async function packTo(
 }
 
 /**
- * What packing costs: the vectors of both models for the sentences of some pairs.
+ * Measures what packing costs: compares the vectors of both models for pairs of sentences.
  *
  *     await comparePacked('./all-MiniLM-L6-v2', './small.gguf', pairs); // { pairs, cosine: { mean, worst }, spearman: { original, packed } }
  *

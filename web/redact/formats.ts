@@ -1,6 +1,6 @@
 // The parts of HTML, JSON and CSV that are texts for people. Nothing else is changed, so what was well formed stays so.
 
-/** What `redact` reads a text as. */
+/** How `redact` interprets a text. */
 export type RedactFormat = 'text' | 'html' | 'json' | 'csv';
 
 export const kFormats: readonly RedactFormat[] = ['text', 'html', 'json', 'csv'];

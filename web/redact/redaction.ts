@@ -4,15 +4,14 @@ import { kBracketed } from './placeholders.js';
 import type { EntityFinder, RedactOptions, Redaction, RedactSession } from './redact_types.js';
 
 /**
- * Replaces entities by placeholders, so that a text can be sent to others without them, and `restore` can put them back into the answer. Equal
- * texts get equal placeholders: in one call, in all texts of an array, and in later calls that are given `map`. What a model finds is
- * replaced as a whole, extended to whole words; findings that overlap are replaced as one.
+ * Replaces personal data with placeholders, so that you can send a text to others; `restore` puts the values back into their answer. Equal texts get
+ * equal placeholders, in one call, in all texts of an array, and in later calls with `map`. Findings of a model are extended to whole words; overlapping
+ * findings are replaced as one.
  *
- * Without a model, rules find what has a form of its own. These are email and postal addresses, phone numbers, IBANs, cards, national numbers with
- * check digits, IP and MAC addresses, and crypto addresses. Then there are dates of birth, keys and passwords, and secrets in URLs. Names need a
- * model.
+ * Without a model, rules find data with a recognisable form: email and postal addresses, phone numbers, IBANs, cards, national numbers with check
+ * digits, IP and MAC addresses, and crypto addresses. They also find dates of birth, keys and passwords, and secrets in URLs. Names need a model.
  *
- * `restore(text, map)` is the input again, whatever it contains: a placeholder of `map` that is in the input gets one of its own.
+ * `restore(text, map)` always returns the input: a placeholder that is already in the input gets its own placeholder.
  *
  * @example
  * const rules = await redact('Pay DE89 3704 0044 0532 0130 00, or call +44 20 7946 0958.');
@@ -34,8 +33,7 @@ export async function redact(first: unknown, second?: unknown, third?: unknown):
 }
 
 /**
- * A session: what `redact` does, over any number of texts and streams, with placeholders that stay the same. Without a model, rules and patterns find
- * what is replaced.
+ * Starts a session: `redact` for any number of texts and streams, with consistent placeholders. Without a model, only rules and patterns apply.
  *
  * @example
  * const session = await redactSession();
@@ -55,7 +53,7 @@ export async function redactSession(first?: unknown, second?: unknown): Promise<
 }
 
 /**
- * Replaces the placeholders of `map` by what they stand for. Others are left as they are.
+ * Replaces the placeholders of `map` with their original texts. Others are left unchanged.
  *
  * @example
  * restore('Dear [PERSON_1]', { '[PERSON_1]': 'Ada' }); // => "Dear Ada"

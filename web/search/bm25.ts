@@ -21,9 +21,9 @@ export interface Part {
 }
 
 export interface Bm25Options {
-  /** How soon further occurrences of a word stop to count. Default 1.5. */
+  /** How soon further occurrences of a word stop counting. Default 1.5. */
   k1?: number | undefined;
-  /** How much long texts lose: 0 nothing, 1 in proportion to their length. Default 0.75. */
+  /** How much long texts are penalised: 0 not at all, 1 in proportion to their length. Default 0.75. */
   b?: number | undefined;
 }
 

@@ -7,7 +7,7 @@ export interface LanguageWords {
   stopwords: readonly string[];
 }
 
-/** Languages with a stemmer, by their ISO 639-1 codes. */
+/** Languages with a built-in stemmer, by ISO 639-1 code. */
 export const kLanguageNames = [
   'ar',
   'da',
@@ -36,7 +36,7 @@ export const kLanguageNames = [
   'tr',
 ] as const;
 
-/** A language with a stemmer, by its ISO 639-1 code. */
+/** A language with a built-in stemmer, by ISO 639-1 code. */
 export type StemmedLanguage = (typeof kLanguageNames)[number];
 
 export const isStemmed = (language: unknown): language is StemmedLanguage => kLanguageNames.includes(language as StemmedLanguage);

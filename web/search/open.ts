@@ -2,11 +2,11 @@
 import type { Index as SearchIndex } from './search_index.js';
 import type { IndexCheck, IndexListing, IndexOptions, IndexRepair, IndexStoreOptions } from './types.js';
 
-/** An open index: what `Index.open` gives. */
+/** An open index: the result of `Index.open`. */
 export interface Index extends SearchIndex {}
 
 /**
- * Documents that can be searched by words (BM25), by meaning (vectors) and by both, and that stay where they are put.
+ * A persistent search index with keyword search (BM25), semantic search (vectors), and hybrid search.
  *
  *     const embed = await pipeline('feature-extraction', undefined, { worker: true });
  *     const index = await Index.open('notes', { embed });
@@ -16,26 +16,26 @@ export interface Index extends SearchIndex {}
  */
 export const Index = {
   /**
-   * Opens an index, or begins one with the first write. name: 1 to 200 characters that say which, and no path. An `InputError` if its vectors are of
-   * another model than `embed` (see `other_model`) or nothing can be stored here. A `ModelFormatError` if anything that was stored is damaged or
-   * missing, an `UnsupportedError` if a later version of wattn wrote it. A write that was cut off is as if it had not begun.
+   * Opens an index; a new one is created at the first write. `name` has 1 to 200 characters and is not a path. Throws an `InputError` if its vectors are
+   * from another model than `embed` (see `other_model`), or if nothing can be stored here. Throws a `ModelFormatError` if stored data is damaged or
+   * missing, and an `UnsupportedError` if a later version of wattn wrote it. An interrupted write has no effect.
    */
   async open(name: string, options: IndexOptions = {}): Promise<Index> {
     return (await import('./search_index.js')).Index.open(name, options);
   },
   /**
-   * Removes an index and all that it stores, and no other file. Open ones of its name become empty. An `InputError` if there is a folder of its name
-   * with other files alone.
+   * Deletes an index with its stored data, and no other file. Open indexes of this name become empty. Throws an `InputError` if the folder of this name
+   * contains only other files.
    */
   async delete(name: string, options: IndexStoreOptions = {}): Promise<void> {
     return (await import('./upkeep.js')).remove(name, options);
   },
-  /** The indexes that are kept in a store, by name. Default: in a page all of its origin, in Node those in the current folder. */
+  /** Lists the indexes in a store. Default: in a page, all of its origin; in Node, those in the current folder. */
   async list(options: IndexStoreOptions = {}): Promise<IndexListing[]> {
     return (await import('./upkeep.js')).list(options);
   },
   /**
-   * Reads all that an index stores, and says what is sound. Changes nothing.
+   * Reads everything that an index stores and reports problems. Changes nothing.
    *
    *     const { sound, problems } = await Index.check('notes');
    */
@@ -43,8 +43,9 @@ export const Index = {
     return (await import('./upkeep.js')).check(name, options);
   },
   /**
-   * Keeps all documents of an index that are sound, and lists what is lost. Nothing is removed before the rest is stored once more, so it may be
-   * called again if it was cut off. Segments of another index that lie there are joined. Documents whose vectors are lost are embedded again at the next `open` with `embed`.
+   * Keeps all intact documents of an index and lists what is lost. Nothing is removed before the rest is stored again, so you can repeat it after an
+   * interruption. Segments of another index in the same place are merged. Documents that lost their vectors are embedded again at the next `open` with
+   * `embed`.
    *
    *     const { documents, lost } = await Index.repair('notes');
    */

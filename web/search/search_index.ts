@@ -51,7 +51,7 @@ export class Index {
   private catching: Progress<AddProgress, AddResult> | undefined;
 
   private constructor(
-    /** The name it was opened by. */
+    /** The name under which the index was opened. */
     readonly name: string,
     private readonly kept: StoredContents,
   ) {}
@@ -97,13 +97,14 @@ export class Index {
     return [...this.kept.contents.documents.keys()];
   }
 
-  /** A document by its id. */
+  /** The document with this id. */
   get(id: string): IndexDocument | undefined {
     return this.kept.contents.documents.get(id)?.document;
   }
 
   /**
-   * All chunks with their vectors, for a map, for `k_means`, or for another database. Documents that change meanwhile may be left out.
+   * Iterates over all chunks with their vectors, for a map, for `k_means`, or for another database. Documents that change in the meantime may be
+   * missing.
    *
    *     for (const { id, start, end, vector } of index.chunks()) await insert(id, start, end, vector);
    */
@@ -121,7 +122,7 @@ export class Index {
     }
   }
 
-  /** Facts about the index: how many documents and chunks, which model, how many bytes. */
+  /** Facts about the index: number of documents and chunks, model, and bytes. */
   info(): IndexInfo {
     const { contents } = this.kept;
     return {
@@ -139,14 +140,14 @@ export class Index {
     };
   }
 
-  /** The work that gives documents vectors of the present model, while there is such work. Searches find their words meanwhile. */
+  /** Progress of re-embedding documents with the current model, while it runs. Keyword search finds them in the meantime. */
   get reembedding(): Progress<AddProgress, AddResult> | undefined {
     return this.catching;
   }
 
   /**
-   * Adds documents, and replaces those with the same id. A text is embedded only if it or its title changed. Documents are found as soon as they
-   * are stored, some at a time. An `InputError` if an id occurs twice.
+   * Adds documents and replaces those with the same id. A text is embedded only if it or its title changed. Documents are stored in batches and can be
+   * found once their batch is stored. Throws an `InputError` if an id occurs twice.
    *
    *     await index.add(documents);
    *     for await (const { done, total, seconds_left } of index.add(documents)) show(done / total);
@@ -164,7 +165,7 @@ export class Index {
     return new Progress(run, options?.signal ?? undefined);
   }
 
-  /** Changes fields of documents that are there. An `InputError` for an unknown id, before anything changes. */
+  /** Changes fields of existing documents. An unknown id throws an `InputError` before anything changes. */
   update(
     changes: (Partial<IndexDocument> & { id: string }) | readonly (Partial<IndexDocument> & { id: string })[],
     options: AddOptions = {},
@@ -181,7 +182,7 @@ export class Index {
     );
   }
 
-  /** Removes documents by their ids. Returns how many were there. */
+  /** Deletes documents by id. Returns how many existed. */
   async delete(ids: string | readonly string[]): Promise<number> {
     const list = typeof ids === 'string' ? [ids] : ids;
     if (!Array.isArray(list) || list.some((id) => typeof id !== 'string')) {
@@ -202,7 +203,7 @@ export class Index {
   }
 
   /**
-   * The documents that fit a query best, best first: at most `top_k`, none if nothing fits. See `IndexSearchOptions`.
+   * Finds the documents that match a query, best first: at most `top_k`, none if nothing matches. See `IndexSearchOptions`.
    *
    *     const hits = await index.search('rolls', { filter: { lang: 'en' }, min_score: { words: 0.1, meaning: 0.3 } });
    */
@@ -211,8 +212,8 @@ export class Index {
   }
 
   /**
-   * What a text in a search box may become, the likeliest first. Its last word is completed, by the number of documents that have the word and the
-   * text's other words. Then come titles that have all its words. If a space follows the last word, titles alone.
+   * Completions for the text in a search box, the most likely first. First come completions of the last word, by the number of documents that contain it
+   * together with the other words. Then come titles that contain all words. If a space follows the last word, only titles.
    *
    *     const [first] = await index.suggest('fresh ro'); // { text: 'fresh rolls', kind: 'word', documents: 2 }
    */
@@ -227,15 +228,15 @@ export class Index {
     return suggest(this.kept.contents, text, limit ?? 5, signal ?? undefined);
   }
 
-  /** The whole index as one file, for `import_file` here or elsewhere. */
+  /** Returns the whole index as one file, for `import_file`. */
   async export(): Promise<Uint8Array> {
     this.kept.checkOpen();
     return exported(this.kept);
   }
 
   /**
-   * Adds what `export` wrote, without embedding anything. Documents with the same id are replaced. An `InputError` if the file's vectors are of
-   * another model than the index', a `ModelFormatError` if it is damaged or no index; then nothing is added.
+   * Adds the documents of a file from `export` without embedding anything, and replaces documents with the same id. Returns their number. Throws an
+   * `InputError` if the file's vectors are from another model, and a `ModelFormatError` if the file is damaged or not an index. Then nothing is added.
    */
   async import_file(file: Uint8Array | ArrayBuffer): Promise<number> {
     return imported(this.kept, file);
@@ -249,7 +250,7 @@ export class Index {
     this.kept.close();
   }
 
-  /** Ends the use of the index, which stays stored. Does not dispose of the models. */
+  /** Closes the index, which stays stored. Models are not disposed. */
   declare dispose: () => Promise<void>;
 
   private catchUp(): void {

@@ -8,40 +8,40 @@ import type { Bm25Options } from './bm25.js';
 import type { StemmedLanguage } from './language_names.js';
 import type { Analysis } from './words.js';
 
-/** A document of an index. Further fields are kept with it: strings, numbers, anything that JSON can hold. */
+/** A document of an index. Additional fields are stored with it: anything that JSON can represent. */
 export interface IndexDocument {
-  /** The document's name in the index: adding another document with this id replaces it. */
+  /** The document's unique id. Adding another document with this id replaces it. */
   id: string;
-  /** What is searched. It may be empty: then the title is found, or nothing. */
+  /** The text to search. It may be empty if only the title should be found. */
   text: string;
-  /** Searched with every part of the text. */
+  /** The title. It is searched together with every chunk of the text. */
   title?: string;
   [field: string]: unknown;
 }
 
-/** A function that embeds: one vector for each text. kind: what the texts are. */
+/** A function that embeds texts: one vector per text. `kind` says whether they are queries or documents. */
 export type EmbedFunction = (
   texts: string[],
   kind: 'query' | 'document',
 ) => Promise<TensorBase | readonly (Float32Array | readonly number[])[]>;
 
-/** A function that judges: one score for each text, higher is better. */
+/** A function that scores texts for a query: one number per text, higher is better. */
 export type RerankFunction = (query: string, texts: string[]) => Promise<ArrayLike<number>>;
 
-/** What judges the best candidates: a pipeline of one of these tasks, or a function. */
+/** A reranker: a pipeline of one of these tasks, or a function. */
 export type Reranker = TextRankingPipeline | LateInteractionPipeline | RerankFunction;
 
-/** The parts of a text by their places, `text.slice(start, end)`. */
+/** A function that splits a text into chunks, given by their offsets: `text.slice(start, end)`. */
 export type ChunkFunction = (
   text: string,
 ) => readonly { start: number; end: number }[] | Promise<readonly { start: number; end: number }[]>;
 
-/** How much of a vector is kept. `'int8'`: a byte a number. `'binary'`: bits find candidates, bytes rank them. `'float32'`: all. */
+/** Precision of stored vectors. `'int8'`: one byte per component. `'binary'`: bits find candidates, bytes rank them. `'float32'`: full precision. */
 export type IndexPrecision = 'float32' | 'int8' | 'binary';
 
 /**
- * A store of your own for an index: values by their keys, which begin with `wattn/`. A value must be readable as soon as `put` is done, and `put` must be
- * able to refuse: that is what keeps two writers apart.
+ * A custom store for an index: a map from keys, which begin with `wattn/`, to bytes. A value must be readable as soon as `put` resolves. `put` must be
+ * able to refuse, because that keeps two writers apart.
  *
  *     const values = new Map();
  *     const store = {
@@ -53,41 +53,41 @@ export type IndexPrecision = 'float32' | 'int8' | 'binary';
  *     const index = await Index.open('notes', { store });
  */
 export interface IndexStore {
-  /** The keys that begin with `prefix`. */
+  /** Lists the keys that begin with `prefix`. */
   list(prefix: string): Promise<string[]>;
-  /** A value. `undefined` or `null`: there is none. */
+  /** Reads a value. `undefined` or `null` if there is none. */
   get(key: string): Promise<Uint8Array | ArrayBuffer | null | undefined>;
-  /** Stores a value, whole or not at all. isNew: only if there is none. `false`: there is one, and nothing was changed. */
+  /** Stores a value atomically. `isNew`: only if the key does not exist; otherwise returns `false` and changes nothing. */
   put(key: string, bytes: Uint8Array, isNew: boolean): Promise<boolean>;
-  /** Removes a value, if it is there. */
+  /** Deletes a value, if it exists. */
   delete(key: string): Promise<unknown>;
 }
 
 /** The part of Cloudflare's `R2Bucket` that an index uses. */
 export interface ObjectBucketLike {
-  /** A page of the keys of objects. */
+  /** Lists objects, page by page. */
   list(options?: any): Promise<{ objects: { key: string }[]; truncated: boolean; cursor?: string }>;
   /** An object with its bytes, or `null`. */
   get(key: string): Promise<any>;
   /** Stores an object; `null` if the condition does not hold. */
   put(key: string, bytes: any, options?: any): Promise<any>;
-  /** Removes an object. */
+  /** Deletes an object. */
   delete(key: any): Promise<void>;
-  /** Tells it from other stores; not called. */
+  /** Identifies this type of store; not called. */
   createMultipartUpload(key: string): any;
 }
 
 /** The part of Cloudflare's `KVNamespace` that an index uses. */
 export interface KeyValueLike {
-  /** A page of keys. */
+  /** Lists keys, page by page. */
   list(options?: any): Promise<{ keys: { name: string }[]; list_complete: boolean; cursor?: string }>;
   /** A value, or `null`. */
   get(key: any, type: any): Promise<any>;
   /** Stores a value. */
   put(key: string, bytes: any): Promise<void>;
-  /** Removes a value. */
+  /** Deletes a value. */
   delete(key: string): Promise<void>;
-  /** Tells it from other stores; not called. */
+  /** Identifies this type of store; not called. */
   getWithMetadata(...given: any[]): any;
 }
 
@@ -99,215 +99,226 @@ export interface DurableStorageLike {
   get(key: any): Promise<any>;
   /** Stores a value. */
   put(key: any, value: any): Promise<void>;
-  /** Removes a value. */
+  /** Deletes a value. */
   delete(key: any): Promise<any>;
-  /** Runs what happens whole or not at all. */
+  /** Runs a function as one atomic transaction. */
   transaction<T>(run: (within: any) => Promise<T>): Promise<T>;
-  /** Tells it from other stores; not called. */
+  /** Identifies this type of store; not called. */
   getAlarm(): Promise<any>;
 }
 
-/** A store that a program gives: Cloudflare's R2, a Durable Object's storage or KV, as they are bound, or one of its own. */
+/** A store given as an object: a binding of Cloudflare R2, KV or a Durable Object's storage, or your own. */
 export type GivenStore = ObjectBucketLike | DurableStorageLike | KeyValueLike | IndexStore;
 
 /** Options of `Index.open`. */
 export interface IndexOptions {
-  /** Makes vectors. Default: none, then the index knows words alone. */
+  /** Computes embeddings. Default: none, so the index only supports keyword search. */
   embed?: FeatureExtractionPipeline | EmbedFunction | undefined;
   /**
-   * Where the index is kept. `'opfs'`: the origin's private files; `'indexeddb'`; `'memory'`: nowhere. In Node a folder's path, in which the index
-   * gets a folder of its name. Or a store as an object: `IndexStore`, an R2 bucket, a Durable Object's storage, a KV namespace (one writer at a time).
-   * Default: in a page `'opfs'` if it can be written there, else `'indexeddb'`; in Node the current folder.
+   * Where the index is stored. `'opfs'`: the origin private file system; `'indexeddb'`; `'memory'`: not stored. In Node: a path, in which the index gets
+   * a folder of its name. Or an object: an `IndexStore`, an R2 bucket, a Durable Object's storage, a KV namespace (one writer at a time). Default: in a
+   * page `'opfs'` if it is writable, otherwise `'indexeddb'`; in Node the current folder.
    */
   store?: 'opfs' | 'indexeddb' | 'memory' | (string & {}) | GivenStore | undefined;
-  /** Default `'int8'`. An index that exists keeps its own. */
+  /** Precision of stored vectors. Default `'int8'`. An existing index keeps its own. */
   precision?: IndexPrecision | undefined;
-  /** Keeps the first numbers of each vector (Matryoshka embeddings). Default: all. */
+  /** Keeps only the first components of each vector (Matryoshka). Default: all. */
   truncate_dim?: number | undefined;
   /**
-   * How texts are divided: `max_tokens` with the prompt and title (default 256, at most the model's own), and `overlap` tokens that neighbours share
-   * (default 0). Or a function, or `false`: not at all. Default for an `embed` function: `false`.
+   * How texts are split into chunks: `max_tokens`, including prompt and title (default 256, at most the model's limit), and `overlap` tokens that
+   * adjacent chunks share (default 0). Or a function, or `false` for one chunk per text. Default for an `embed` function: `false`.
    */
   chunk?: { max_tokens?: number; overlap?: number } | ChunkFunction | false | undefined;
-  /** How words are compared; see `Analysis`. It may change from one time to the next. */
+  /** How words are compared, see `Analysis`. It may differ each time you open the index. */
   words?: (Omit<Analysis, 'stopwords'> & { stopwords?: Iterable<string> | StemmedLanguage | undefined } & Bm25Options) | undefined;
   /**
-   * Words are compared by their stems (Snowball's algorithms): a language by its code, `'en'`; `'auto'`: the one that the first documents are in, if it is one of these; `'none'`: none. It is stored with
-   * the index. Default: what is stored, else none. `words.stem` goes before.
+   * Compares words by their stems (Snowball algorithms): a language code such as `'en'`; `'auto'`: the language of the first documents, if it has a
+   * stemmer; `'none'`: no stemming. Stored with the index. Default: the stored value, otherwise none. `words.stem` takes precedence.
    */
   language?: StemmedLanguage | 'auto' | 'none' | undefined;
-  /** Default for searches. */
+  /** The default reranker of searches. */
   rerank?: Reranker | undefined;
-  /** The model's name, for messages. Default: its kind and size. */
+  /** The model's name, for messages. Default: its type and size. */
   model?: string | undefined;
-  /** What to do with vectors of another model: `'refuse'` (default, an `InputError`) or `'re-embed'`: in the background, see `reembedding`. */
+  /**
+   * What to do if vectors are from another model: `'refuse'` (default; throw an `InputError`) or `'re-embed'`: embed again in the background, see
+   * `reembedding`.
+   */
   other_model?: 'refuse' | 're-embed' | undefined;
-  /** Ends the opening with an `AbortError`. */
+  /** Cancels opening with an `AbortError`. */
   signal?: AbortSignalLike | undefined;
 }
 
-/** What `add` has done so far. */
+/** Progress of `add`. */
 export interface AddProgress {
-  /** Documents that are stored and found. */
+  /** Documents that are stored and can be found. */
   done: number;
-  /** All documents; `undefined` if they come from an iterator. */
+  /** Total number of documents; `undefined` if they come from an iterator. */
   total: number | undefined;
-  /** Chunks that were made of the texts so far, with vectors if the index has such; this also grows while a long document is read. */
+  /** Number of chunks so far, with vectors if the index has any. It also grows while a long document is read. */
   chunks: number;
-  /** The time that the rest will take, in seconds; `undefined` before the first are done or without a total. */
+  /** Estimated time for the rest, in seconds; `undefined` before the first documents are done, or without a total. */
   seconds_left: number | undefined;
 }
 
-/** What `add` did. */
+/** The result of `add`. */
 export interface AddResult {
-  /** Documents that the index did not have. */
+  /** Documents that were new. */
   added: number;
-  /** Documents whose text or title changed: they were embedded again. */
+  /** Documents whose text or title changed, so that they were embedded again. */
   updated: number;
-  /** Documents that only changed other fields, or nothing. */
+  /** Documents of which only other fields, or nothing, changed. */
   unchanged: number;
 }
 
 /** Options of `add`. */
 export interface AddOptions {
-  /** Ends the work with an `AbortError`. What is finished stays. */
+  /** Cancels the work with an `AbortError`. Finished parts remain. */
   signal?: AbortSignalLike | undefined;
 }
 
-/** What a field is compared with. */
+/** A value that a field is compared with. */
 export type FilterValue = string | number | boolean | null;
 
-/** What a field must be; where there are several, all of them. A field that holds a list is compared by its items. */
+/** Conditions on a field; all of them must hold. For a field that is a list, the condition applies to its items. */
 export interface FilterOperators {
-  /** Equals the value; of a list, one item does. */
+  /** The field equals the value; for a list, one item does. */
   readonly $eq?: FilterValue;
-  /** The opposite of `$eq`. Documents without the field count, too. */
+  /** The opposite of `$eq`. Documents without the field match, too. */
   readonly $ne?: FilterValue;
-  /** Equals one of the values; of a list, one item does. */
+  /** The field equals one of the values; for a list, one item does. */
   readonly $in?: readonly FilterValue[];
-  /** The opposite of `$in`. Documents without the field count, too. */
+  /** The opposite of `$in`. Documents without the field match, too. */
   readonly $nin?: readonly FilterValue[];
-  /** Is greater. Numbers are compared with numbers, strings with strings (by UTF-16 units, so that dates as `toISOString()` writes them are in order). */
+  /** The field is greater. Numbers are compared with numbers, strings with strings (by UTF-16 code units, so dates from `toISOString()` compare correctly). */
   readonly $gt?: number | string;
-  /** Is greater or equal. */
+  /** The field is greater or equal. */
   readonly $gte?: number | string;
-  /** The field is below this bound. */
+  /** The field is less. */
   readonly $lt?: number | string;
-  /** Is less or equal. */
+  /** The field is less or equal. */
   readonly $lte?: number | string;
-  /** Whether the document has the field, be it `null`. */
+  /** Whether the document has the field, even if it is `null`. */
   readonly $exists?: boolean;
-  /** The opposite of what it holds. Documents without the field count, too. */
+  /** Negates a condition. Documents without the field match, too. */
   readonly $not?: FilterValue | readonly FilterValue[] | FilterOperators;
 }
 
 /**
- * Which documents a search may return: a function that returns `true` or `false` at once, or fields and what they must be. That is a value, a
- * list of which one must fit, or operators. Several fields: all must fit; `{}`: all documents do. `$and` and `$or` join filters, `$not` turns one
- * around.
+ * Selects the documents that a search may return: a synchronous function that returns `true` or `false`, or an object of conditions on fields. A
+ * condition is a value, a list of allowed values, or operators. All fields must match; `{}` matches all documents. `$and` and `$or` combine filters,
+ * `$not` negates one.
  */
 export type Filter =
   | ((document: IndexDocument) => boolean)
   | {
-      /** All of these must fit. */
+      /** All of these filters must match. */
       readonly $and?: readonly Filter[];
-      /** One of these must fit. */
+      /** One of these filters must match. */
       readonly $or?: readonly Filter[];
-      /** This must not fit. */
+      /** This filter must not match. */
       readonly $not?: Filter;
       readonly [field: string]: FilterValue | readonly FilterValue[] | FilterOperators | Filter | readonly Filter[] | undefined;
     };
 
 /** Options of `search`. */
 export interface IndexSearchOptions {
-  /** Number of hits. Default 10. */
+  /** Maximum number of hits. Default 10. */
   top_k?: number | undefined;
-  /** `'hybrid'` (default with vectors): words and meaning. Or one of both. */
+  /** `'hybrid'` (default with vectors): keyword and semantic search. `'words'`: keyword search. `'meaning'`: semantic search. */
   mode?: 'hybrid' | 'words' | 'meaning' | undefined;
   /**
-   * How the scores of both are joined. `'coverage'` (default): (coverage + 2 trust cosine) / (1 + 2 trust), from 0 to 1, so that scores of two queries can be compared; see `why`
-   * of a hit. `'minmax'`: each from 0 to 1, added; 0 is no common word, and the meaning of the last candidate.
-   * `'zscore'`: standard deviations above the mean of all parts, added. `'rrf'`: reciprocal ranks, `1 / (60 + rank)` (Cormack et al. 2009), added.
+   * How hybrid search combines both scores. `'coverage'` (default): (coverage + 2 trust cosine) / (1 + 2 trust), from 0 to 1, so you can compare scores
+   * of different queries; see `why` of a hit. `'minmax'`: each scaled to 0 to 1, then added; 0 means no common word, or the cosine of the last
+   * candidate. `'zscore'`: standard deviations above the mean of all parts, added. `'rrf'`: reciprocal ranks, `1 / (60 + rank)` (Cormack et al. 2009),
+   * added.
    */
   fusion?: 'coverage' | 'minmax' | 'zscore' | 'rrf' | undefined;
-  /** What each counts. Default 1 each. */
+  /** Weights of the two scores. Default 1 each. */
   weights?: { words?: number; meaning?: number } | undefined;
-  /** Only these documents are found. Default: all. A filter that is not understood is an `InputError`. */
+  /** Only these documents can be found. Default: all. An invalid filter throws an `InputError`. */
   filter?: Filter | undefined;
   /**
-   * Leaves out hits below it. A number is compared with `score`. An object is compared with `why`: a hit stays if one of the named scores is
-   * reached, so `{ words: 0.1, meaning: 0.3 }` asks for a common word or a cosine of 0.3.
+   * Leaves out hits with a lower score. A number is compared with `score`. An object is compared with `why`, and a hit stays if it reaches one of the
+   * named scores: `{ words: 0.1, meaning: 0.3 }` requires a common word or a cosine of 0.3.
    */
   min_score?: number | { coverage?: number; words?: number; meaning?: number; rank?: number } | undefined;
-  /** Judges the best candidates, which then have its order. Default: that of the index. `false`: none. */
+  /** Reranks the best candidates. Default: the reranker of the index. `false`: none. */
   rerank?: Reranker | false | undefined;
-  /** Candidates that are reranked. Default 3 times `top_k`, at least 20. */
+  /** Number of candidates to rerank. Default: 3 times `top_k`, at least 20. */
   rerank_depth?: number | undefined;
-  /** `'document'` (default): one hit a document, its best part. `'chunk'`: every part by itself. */
+  /** `'document'` (default): one hit per document, its best chunk. `'chunk'`: every chunk can be a hit. */
   group_by?: 'document' | 'chunk' | undefined;
   /**
-   * Whether the query may have operators: `"a phrase"`, `-word`, `-"a phrase"`, `title:word`, `title:"a phrase"`. `'auto'` (default): in one line of at most 256
-   * characters, and a phrase that no document has only counts as words beside others. `'always'`: in any text, and such a phrase finds nothing. `'never'`: all is text.
+   * Whether the query may use operators: `"a phrase"`, `-word`, `-"a phrase"`, `title:word`, `title:"a phrase"`. `'auto'` (default): in a single line of
+   * at most 256 characters; a phrase that no document contains counts as separate words. `'always'`: in any query; such a phrase finds nothing.
+   * `'never'`: operators are plain text.
    */
   syntax?: 'auto' | 'always' | 'never' | undefined;
-  /** Search as you type: the last word, if nothing follows it, also finds words that begin with it, which count less than the word itself. Default `false`. */
+  /** Search as you type: if nothing follows the last word, words that begin with it match, too, but count less than the word itself. Default `false`. */
   prefix?: boolean | undefined;
   /**
-   * A word that no document has (or one in a thousand at most) also finds words that are like it, which count less. They differ by one edit in a word
-   * of 4 to 7 letters, by two in a longer one. An edit is a letter more, less, another, or two neighbours exchanged. Default `false`.
+   * Tolerates typos: a word that at most one document in a thousand contains also matches similar words, which count less. They differ by one edit for
+   * words of 4 to 7 letters, by two for longer ones. An edit inserts, deletes or replaces a letter, or swaps two neighbours. Default `false`.
    */
   fuzzy?: boolean | undefined;
-  /** Each hit has `sentence`, that of its text which is nearest to the query in meaning. It costs a pass of the model over the hits' sentences. Default `false`. */
+  /**
+   * Adds `sentence` to each hit: the sentence of its text that is closest to the query in meaning. The model has to embed the hits' sentences. Default
+   * `false`.
+   */
   sentences?: boolean | undefined;
-  /** Ends the search with an `AbortError`. */
+  /** Cancels the search with an `AbortError`. */
   signal?: AbortSignalLike | undefined;
 }
 
 /** Options of `suggest`. */
 export interface IndexSuggestOptions {
-  /** Number of suggestions. Default 5. */
+  /** Maximum number of suggestions. Default 5. */
   limit?: number | undefined;
-  /** Ends the work with an `AbortError`. */
+  /** Cancels the work with an `AbortError`. */
   signal?: AbortSignalLike | undefined;
 }
 
-/** What a text in a search box may become. */
+/** A completion for the text in a search box. */
 export interface IndexSuggestion {
-  /** The whole text to search for. */
+  /** The completed text to search for. */
   text: string;
-  /** `'word'`: the text with its last word completed; `'title'`: a title that has all its words. */
+  /** `'word'`: the text with its last word completed; `'title'`: a title that contains all its words. */
   kind: 'word' | 'title';
-  /** Documents that have the word and the text's other words; of a title, 1. */
+  /** Number of documents that contain the completed word and the other words; 1 for a title. */
   documents: number;
 }
 
-/** What a search found. */
+/** A search result. */
 export interface IndexHit {
   /** The id of the document. */
   id: string;
-  /** The order of hits, by default from 0 to 1: with `mode: 'words'` the coverage, with `'meaning'` the cosine. Another `fusion` and `rerank` have scales of their own. */
+  /**
+   * The score that orders hits, by default from 0 to 1: with `mode: 'words'` the coverage, with `'meaning'` the cosine. Another `fusion` or `rerank`
+   * uses its own scale.
+   */
   score: number;
   /**
-   * Whether the hit is near to the query: its coverage and cosine, joined as by default, reach 0.38 (words alone 0.49, meaning alone 0.4). If no hit is, the index has probably nothing
-   * on it; a short text that says something in other words may be right all the same.
+   * Whether the hit is close to the query: its default score reaches 0.38 (keyword search 0.49, semantic search 0.4). If no hit is close, the index
+   * probably has nothing about the query. A short text in other words may still be relevant.
    */
   close: boolean;
-  /** The part of the document's text that was found, `document.text.slice(start, end)`. */
+  /** The chunk that was found, `document.text.slice(start, end)`. */
   text: string;
-  /** Where the part begins in the document's text, in UTF-16 units. */
+  /** Start offset of the chunk in the document's text, in UTF-16 code units. */
   start: number;
-  /** Where it ends in the document's text, in UTF-16 units. */
+  /** End offset of the chunk in the document's text, in UTF-16 code units. */
   end: number;
   /**
-   * The headings above the part, the outermost first: `['Guide', 'Installation']`. They come from the document's field `headings`, a list of `{ start, level, title }` in order, or else
-   * from Markdown in its text (`## Installation`). Empty: there are none.
+   * The headings above the chunk, the outermost first: `['Guide', 'Installation']`. They come from the document's field `headings`, an ordered list of
+   * `{ start, level, title }`, or else from Markdown in its text (`## Installation`). Empty if there are none.
    */
   headings: string[];
   /**
-   * Why it was found. coverage: the share of the query that the document's words hold, rare words counting more. It is its BM25 score over that of a
-   * text of mean length with every word of the query, at most 1. words: BM25. meaning: cosine. trust: from 0 to 1, how well the model reads the
-   * query. It is less where its tokens are unknown or its words are cut into many pieces, as in a language that the model does not know. rank: the
-   * reranker's score. `null`: not asked. With `group_by: 'chunk'` they are the part's.
+   * Scores that explain the hit. `coverage`: how much of the query the document's words cover; rare words count more. It is the BM25 score divided by
+   * that of a text of mean length with every word of the query, at most 1. `words`: BM25. `meaning`: cosine. `trust`: from 0 to 1, how well the model
+   * reads the query. It is lower if tokens are unknown or words are cut into many pieces, as in a language that the model does not know. `rank`: the
+   * reranker's score. `null`: not computed. With `group_by: 'chunk'` they are the chunk's.
    */
   why: {
     coverage: number | null;
@@ -316,99 +327,100 @@ export interface IndexHit {
     trust: number | null;
     rank: number | null;
   };
-  /** Words of the query in `text`, places in it: by their stems, as beginnings and as misspelt ones, too, where the search finds these. */
+  /** Offsets in `text` of the query's words, including words with the same stem, completed prefixes and corrected typos, if the search uses them. */
   highlights: { start: number; end: number }[];
-  /** With `sentences: true`: the sentence of `text` that is nearest to the query, its place and its cosine. */
+  /** With `sentences: true`: the sentence of `text` that is closest to the query, as offsets in `text` with its cosine. */
   sentence?: { start: number; end: number; score: number };
-  /** The whole document with its fields. */
+  /** The document with all its fields. */
   document: IndexDocument;
 }
 
-/** A part of a document as an index holds it. */
+/** A chunk of a document in an index. */
 export interface IndexChunk {
   /** The id of the document. */
   id: string;
   /** `document.text.slice(start, end)` */
   text: string;
-  /** Where it begins in the document's text, in UTF-16 units. */
+  /** Start offset in the document's text, in UTF-16 code units. */
   start: number;
-  /** Where it ends in the document's text, in UTF-16 units. */
+  /** End offset in the document's text, in UTF-16 code units. */
   end: number;
-  /** A vector of unit length, as exact as `precision` keeps it. `undefined`: the index knows words alone, or the document waits for `reembedding`. */
+  /** A vector of unit length, in the stored precision. `undefined`: the index has no vectors, or the document waits for `reembedding`. */
   vector: Float32Array | undefined;
 }
 
 /** Facts about an index. */
 export interface IndexInfo {
-  /** The name it was opened by. */
+  /** The name under which the index was opened. */
   name: string;
-  /** Where it is kept: `'opfs'`, `'indexeddb'`, `'memory'` or a folder. */
+  /** Where it is stored: `'opfs'`, `'indexeddb'`, `'memory'` or a folder. */
   store: string;
-  /** The number of documents. */
+  /** Number of documents. */
   documents: number;
-  /** The parts that documents were cut into. */
+  /** Number of chunks. */
   chunks: number;
-  /** Width of a vector; 0: words alone. */
+  /** Components per vector; 0: keyword search only. */
   dim: number;
-  /** How exactly vectors are kept. */
+  /** Precision of stored vectors. */
   precision: IndexPrecision;
-  /** The model of the vectors; `undefined`: none yet. */
+  /** The model of the vectors; `undefined` if there are none yet. */
   model: string | undefined;
-  /** Whose stemmer reads the words; `undefined`: none. */
+  /** The language of the stemmer; `undefined`: none. */
   language: StemmedLanguage | undefined;
-  /** Documents that wait for vectors of the present model. */
+  /** Documents that wait for vectors from the current model. */
   stale: number;
-  /** Bytes of vectors in memory, and of what is stored. */
+  /** Bytes of vectors in memory. */
   memory: number;
-  /** Bytes of what is stored. */
+  /** Bytes of stored data. */
   stored: number;
 }
 
-/** Where `Index.delete`, `Index.list`, `Index.check` and `Index.repair` look. */
+/** The store for `Index.delete`, `Index.list`, `Index.check` and `Index.repair`. */
 export interface IndexStoreOptions {
-  /** As for `Index.open`. */
+  /** The store, as for `Index.open`. */
   store?: IndexOptions['store'];
 }
 
-/** An index that is kept somewhere. */
+/** A stored index. */
 export interface IndexListing {
-  /** The name to open it by. */
+  /** The name under which to open it. */
   name: string;
-  /** Where it is kept: `'opfs'`, `'indexeddb'`, a folder, or the kind of a store that was given. */
+  /** Where it is stored: `'opfs'`, `'indexeddb'`, a folder, or the type of the given store. */
   store: string;
 }
 
-/** Something in the store of an index that is not as it should be. */
+/** A problem in the store of an index. */
 export interface IndexProblem {
-  /** The file's name; `undefined`: a file that is not there. */
+  /** The file's name; `undefined` if a file is missing. */
   file: string | undefined;
   /**
-   * `'damaged'`: its bytes are other ones than those that were written. `'missing'`: it was stored and is not there. `'foreign'`: it is of another index.
-   * These three may mean a loss. `'unfinished'`: a write that did not end, and was not reported as done. `'left over'`: a writer that ended early left it.
+   * `'damaged'`: its bytes changed after they were written. `'missing'`: it was stored and is gone. `'foreign'`: it belongs to another index. These
+   * three may mean lost data. `'unfinished'`: a write that was interrupted and never reported as done. `'left over'`: a leftover of an interrupted
+   * writer.
    */
   state: 'damaged' | 'missing' | 'foreign' | 'unfinished' | 'left over';
-  /** What is wrong, in words. */
+  /** Description of the problem. */
   what: string;
-  /** Documents of a damaged segment that cannot be read, and how many it has. `undefined`: not known. */
+  /** Documents of a damaged segment that cannot be read, and how many it has. `undefined` if unknown. */
   lost?: { documents: number; of: number } | undefined;
 }
 
-/** What `Index.check` found. */
+/** The result of `Index.check`. */
 export interface IndexCheck extends IndexListing {
-  /** Whether all that was stored is there. */
+  /** Whether all stored data is intact. */
   sound: boolean;
   /** Documents that can be read. */
   documents: number;
-  /** Files with documents. */
+  /** Number of files with documents. */
   segments: number;
-  /** All that is not as it should be, with what does not matter. */
+  /** All problems, including harmless ones. */
   problems: IndexProblem[];
 }
 
-/** What `Index.repair` did. */
+/** The result of `Index.repair`. */
 export interface IndexRepair extends IndexListing {
-  /** Documents that the index has now. */
+  /** Number of documents that the index has now. */
   documents: number;
-  /** What was lost. Empty: nothing had to be repaired. Deletions may be among it, so a document that was deleted may be there again. */
+  /** What was lost; empty if nothing had to be repaired. It may include deletions, so deleted documents may reappear. */
   lost: IndexProblem[];
 }

@@ -15,11 +15,11 @@ export interface Word {
   end: number;
 }
 
-/** How words become terms, beyond folding. */
+/** How words become search terms, after folding. */
 export interface Analysis {
-  /** Reduces a folded word to its stem. Default: that of the index' `language`, else none. */
+  /** Reduces a folded word to its stem. Default: the stemmer of the index's `language`, if any. */
   stem?: ((word: string) => string) | undefined;
-  /** Words without meaning, which are left out; they are folded, too. Default: none. In `Index.open` also a language, `'en'`, whose list is taken. */
+  /** Words to ignore; they are folded, too. Default: none. `Index.open` also accepts a language such as `'en'` for its built-in list. */
   stopwords?: Iterable<string> | undefined;
 }
 
@@ -41,8 +41,8 @@ const kAscii = /^[\x00-\x7f]*$/;
 const kMarked = /([\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])\p{M}+/gu;
 
 /**
- * Folds a word: compatibility forms (full width, ligatures) and case, and the accents of Latin, Greek and Cyrillic letters. In other
- * scripts marks are vowels, which stay.
+ * Folds a word for comparison: normalises compatibility forms (full width, ligatures) and case, and removes accents from Latin, Greek and Cyrillic
+ * letters. In other scripts marks are vowels, so they stay.
  */
 export function fold(word: string): string {
   if (kAscii.test(word)) return word.toLowerCase();

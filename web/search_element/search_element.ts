@@ -22,20 +22,22 @@ const isWatchable = (value: unknown): value is AsyncIterable<{ hits: readonly Sh
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 
 /**
- * The element `<wattn-search>`: a box, and a list of hits below it. `src` is the folder of a static index; or set `index` to one, or to an `Index`. Hits of words are shown first.
+ * The element `<wattn-search>`: a search box with a list of hits. `src` is the folder of a static index; or set `index` to a static index or an `Index`.
+ * Keyword hits are shown first.
  *
- * Attributes: `src`; `limit` (hits, default 8); `debounce` (ms after a key, default 120); `shortcut` (a key that gives it the focus, such as `/`); `placeholder`; `label`; `theme` (`light` or
- * `dark`; default: as the system has it). Events: `wattn-results`, `wattn-select`. Parts: `input`, `panel`, `list`, `hit`, `title`, `path`, `text`, `mark`, `url`, `status`. Custom properties:
- * `--wattn-search-color`, `-soft`, `-background`, `-border`, `-accent`, `-active`, `-mark`, `-radius`, `-width`, `-height`, `-layer`.
+ * Attributes: `src`; `limit` (hits, default 8); `debounce` (ms after a key, default 120); `shortcut` (a key that focuses it, such as `/`);
+ * `placeholder`; `label`; `theme` (`light` or `dark`; default: the system's). Events: `wattn-results`, `wattn-select`. Parts: `input`, `panel`, `list`,
+ * `hit`, `title`, `path`, `text`, `mark`, `url`, `status`. Custom properties: `--wattn-search-color`, `-soft`, `-background`, `-border`, `-accent`,
+ * `-active`, `-mark`, `-radius`, `-width`, `-height`, `-layer`.
  *
- * Keys: arrows choose a hit, Enter opens the chosen one or else the first, Escape closes the list and then empties the box.
+ * Keys: arrows select a hit, Enter opens it (or the first one), Escape closes the list, then clears the box.
  *
  * @example
  * const box = globalThis.document?.createElement('wattn-search');
  * if (box) Object.assign(box, { src: '/search/', texts: { placeholder: 'Search the manual' } });
  */
 export class WattnSearchElement extends Base {
-  /** The attributes whose changes are seen. */
+  /** The observed attributes. */
   static readonly observedAttributes = ['src', 'placeholder', 'label'];
 
   private readonly input!: HTMLInputElement;
@@ -99,7 +101,7 @@ export class WattnSearchElement extends Base {
     });
   }
 
-  /** What is searched. Default: what `src` names. */
+  /** The index to search. Default: the one that `src` names. */
   get index(): SearchSource | undefined {
     return this.own;
   }
@@ -117,7 +119,7 @@ export class WattnSearchElement extends Base {
     this.setAttribute('src', src);
   }
 
-  /** What is in the box. Setting it searches. */
+  /** The text in the box. Setting it starts a search. */
   get value(): string {
     return this.input.value;
   }
@@ -126,7 +128,7 @@ export class WattnSearchElement extends Base {
     this.later();
   }
 
-  /** What it says; those that are not given stay. */
+  /** Texts of the user interface. Texts that you do not set keep their defaults. */
   get texts(): Partial<SearchTexts> {
     return this.said;
   }
@@ -135,7 +137,7 @@ export class WattnSearchElement extends Base {
     this.sayTexts();
   }
 
-  /** Adds the shortcut. Browsers call it. */
+  /** Registers the shortcut. Called by the browser. */
   connectedCallback(): void {
     // What was set before the class was there hides its accessors.
     for (const name of ['index', 'texts', 'src', 'value'] as const) {
@@ -157,14 +159,14 @@ export class WattnSearchElement extends Base {
     this.unbind = () => this.ownerDocument.removeEventListener('keydown', onKey, true);
   }
 
-  /** Ends what is running. Browsers call it. */
+  /** Cancels running searches. Called by the browser. */
   disconnectedCallback(): void {
     this.unbind?.();
     this.stop();
     this.show(false);
   }
 
-  /** Browsers call it. */
+  /** Called by the browser. */
   attributeChangedCallback(name: string): void {
     if (name === 'src') this.opening = undefined;
     else this.sayTexts();

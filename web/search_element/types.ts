@@ -1,55 +1,55 @@
 // Types of `wattn/search-element`.
 
-/** What `<wattn-search>` shows of a hit: those of an `Index` and of a static index have it. */
+/** A hit as `<wattn-search>` shows it. Hits of an `Index` and of a static index have this form. */
 export interface ShownHit {
-  /** Where it leads. Default: `document.url`, else `#` and the id. */
+  /** The link's target. Default: `document.url`, else `#` and the id. */
   url?: string | undefined;
-  /** The document's, in an `Index`. */
+  /** The document's id, in an `Index`. */
   id?: string | undefined;
-  /** Default: the document's, else the id. */
+  /** The title. Default: the document's, else the id. */
   title?: string | undefined;
-  /** The headings above it. */
+  /** The headings above the chunk. */
   headings?: readonly string[] | undefined;
-  /** The part of the text that fits. */
+  /** The matching chunk of the text. */
   text: string;
-  /** The places of the query's words in `text`. */
+  /** Offsets of the query's words in `text`. */
   highlights: readonly { start: number; end: number }[];
-  /** Whether it is near. */
+  /** Whether the hit is close to the query. */
   close?: boolean | undefined;
-  /** The document of an `Index`, whose `title` and `url` are shown. */
+  /** The document of an `Index`; its `title` and `url` are shown. */
   document?: { readonly [name: string]: unknown } | undefined;
 }
 
-/** What `<wattn-search>` searches: an `Index`, a static index, or anything that answers like one. */
+/** What `<wattn-search>` searches: an `Index`, a static index, or any object with the same `search` method. */
 export interface SearchSource {
-  /** The hits, best first. One that can be watched, too, reports `{ hits }` before: a static index does. */
+  /** Returns hits, best first. If the result is also an async iterable, it may report `{ hits }` earlier, as a static index does. */
   search(query: string, options: any): PromiseLike<readonly ShownHit[]>;
-  /** Called when the box gets the focus. */
+  /** Called when the box gets focus. */
   preload?(): Promise<unknown>;
 }
 
-/** What `<wattn-search>` says, in the language of the page. */
+/** Texts of `<wattn-search>`, in the language of the page. */
 export interface SearchTexts {
-  /** The box's name, for screen readers. */
+  /** The label of the box, for screen readers. */
   label: string;
-  /** In the box while it is empty. */
+  /** The placeholder of the empty box. */
   placeholder: string;
-  /** The name of the list of hits. */
+  /** The label of the list of hits. */
   results: string;
-  /** How many there are. */
+  /** The number of hits, as a text. */
   count: (hits: number) => string;
-  /** None was found. */
+  /** Shown if there are no hits. */
   none: string;
-  /** Some were found, but none is close. */
+  /** Shown if there are hits, but none is close. */
   unsure: string;
-  /** The search failed. */
+  /** Shown if the search failed. */
   failed: string;
 }
 
 /** Events of `<wattn-search>`. Both bubble, also out of shadow trees. */
 export interface SearchElementEvents {
-  /** Hits are shown: first of words, then of both. */
+  /** Hits are shown: first those of keyword search, then those of both. */
   'wattn-results': CustomEvent<{ query: string; hits: readonly ShownHit[]; done: boolean }>;
-  /** A hit was chosen. `preventDefault()` keeps the page from going there. */
+  /** A hit was selected. `preventDefault()` prevents navigation. */
   'wattn-select': CustomEvent<{ query: string; hit: ShownHit; url: string }>;
 }

@@ -27,9 +27,9 @@ async function entriesOf(
   return { store, keys, found: entries.filter((pair): pair is [string, Entry] => pair[1] !== undefined) };
 }
 
-/** The cache of downloads from hubs. Options: `cache_dir` and `revision`, as for loading. */
+/** Manages the cache of downloads from the Hub. Options: `cache_dir` and `revision`, as for loading. */
 export const cache = {
-  /** Lists all cached files, or those of a hub id. */
+  /** Lists all cached files, or those of a Hub id. */
   async list(model?: string, options: CacheOptions = {}): Promise<CachedFile[]> {
     const { found } = await entriesOf('cache.list', model, options);
     return found
@@ -44,14 +44,14 @@ export const cache = {
       }));
   },
 
-  /** Whether a hub id can be loaded without a network: its weights are cached, no file is incomplete, and a load has accepted them. */
+  /** Whether a Hub id can be loaded offline: its weights are cached, no file is incomplete, and an earlier load accepted them. */
   async has(model: string, options: CacheOptions = {}): Promise<boolean> {
     options = readOptions('cache.has', options, { cache_dir: 'string', revision: 'string' });
     const files = await cache.list(model, options);
     return files.every(({ complete }) => complete) && files.some(({ file }) => isWeights(file));
   },
 
-  /** Deletes all files, or those of a hub id, and returns how many there were. */
+  /** Deletes all cached files, or those of a Hub id. Returns how many there were. */
   async delete(model?: string, options: CacheOptions = {}): Promise<number> {
     const { store, keys, found } = await entriesOf('cache.delete', model, options);
     for (const key of keys) await store.delete(key); // also those whose entry cannot be read

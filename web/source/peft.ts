@@ -131,55 +131,55 @@ export function readAdapter(files: readonly NamedBytes[]): AdapterTensor[] {
   return readTensors(config, readSafetensors(files.find(([name]) => name === kAdapterWeights)?.[1] as Uint8Array, kAdapterWeights));
 }
 
-/** PEFT's `LoraConfig`: the fields that an adapter may have. The others are written as PEFT writes them for a plain LoRA. */
+/** Fields of PEFT's `LoraConfig`. All other fields are written with PEFT's values for a plain LoRA. */
 export interface AdapterConfig {
-  /** Default 8, like `lora_alpha`. */
+  /** The rank. Default 8. */
   r?: number;
   /** The product of LoRA's matrices is multiplied by `lora_alpha / r`. Default 8. */
   lora_alpha?: number;
-  /** The share of an input's numbers that LoRA's matrices do not read in training. Default 0. */
+  /** LoRA dropout: the fraction of a module's inputs that LoRA drops in training. Default 0. */
   lora_dropout?: number;
-  /** Names of modules, or ends of them: `['query', 'value']`. */
+  /** Names of modules, or the ends of their names: `['query', 'value']`. */
   target_modules: readonly string[] | string;
-  /** Modules that `target_modules` names but that get no LoRA. */
+  /** Modules that match `target_modules` but get no LoRA. */
   exclude_modules?: readonly string[] | string | null;
-  /** Which of the model's biases the adapter changes. Default `'none'`. */
+  /** The biases that the adapter changes. Default `'none'`. */
   bias?: 'none' | 'all' | 'lora_only';
-  /** `true`: multiplies by `lora_alpha / sqrt(r)` instead (arXiv 2312.03732). */
+  /** `true` multiplies by `lora_alpha / sqrt(r)` instead (arXiv 2312.03732). */
   use_rslora?: boolean;
-  /** DoRA (arXiv 2402.09353): each row of `W + s B A` has the length `lora_magnitude_vector`. */
+  /** Uses DoRA (arXiv 2402.09353): each row of `W + s B A` is scaled to the length in `lora_magnitude_vector`. */
   use_dora?: boolean;
-  /** Whether `lora_B` has a bias, which is multiplied like it. */
+  /** Whether `lora_B` has a bias, which is scaled like it. */
   lora_bias?: boolean;
-  /** Tokens whose rows are saved as `..token_adapter.trainable_tokens_delta`: of the embeddings, or by the name of the module. */
+  /** Tokens whose rows are saved as `..token_adapter.trainable_tokens_delta`: ids for the embeddings, or ids by module name. */
   trainable_token_indices?: readonly number[] | Readonly<Record<string, readonly number[]>> | null;
-  /** Whether the weights of tied embeddings are the head's too; both are saved. */
+  /** Whether tied embeddings are also the head's weights; both are saved. */
   ensure_weight_tying?: boolean;
-  /** Whether the base model stores weights as `[in, out]`, as GPT-2 does. */
+  /** Whether the base model stores weights as `[in, out]`, like GPT-2. */
   fan_in_fan_out?: boolean;
-  /** Modules saved whole beside LoRA's matrices, such as the classification head. */
+  /** Modules that are saved completely in addition to LoRA's matrices, such as the classification head. */
   modules_to_save?: readonly string[] | null;
-  /** An `r` of their own for some modules, by name. */
+  /** Ranks for individual modules, by name. */
   rank_pattern?: Readonly<Record<string, number>>;
-  /** A `lora_alpha` of their own for some modules, by name. */
+  /** Values of `lora_alpha` for individual modules, by name. */
   alpha_pattern?: Readonly<Record<string, number>>;
-  /** Numbers of the layers that get LoRA. Default: all. */
+  /** Indices of the layers that get LoRA. Default: all. */
   layers_to_transform?: readonly number[] | number | null;
-  /** The part of a module's name that comes before the number of its layer. */
+  /** The part of a module's name that precedes the layer's index. */
   layers_pattern?: readonly string[] | string | null;
-  /** How LoRA's matrices were filled at first. It does not matter once they are trained. */
+  /** How LoRA's matrices were initialised. It has no effect once they are trained. */
   init_lora_weights?: boolean | string;
   /** `'SEQ_CLS'`, `'TOKEN_CLS'`, `'CAUSAL_LM'`, `'SEQ_2_SEQ_LM'`, `'QUESTION_ANS'`, `'FEATURE_EXTRACTION'`. */
   task_type?: string | null;
   /** The base model that the adapter was trained on. */
   base_model_name_or_path?: string | null;
-  /** The revision of the base model. */
+  /** The base model's revision. */
   revision?: string | null;
 }
 
-/** What an adapter's classification head gives, for a config.json beside it, which PEFT ignores. */
+/** Labels of an adapter's classification head. They are written to a config.json, which PEFT ignores. */
 export interface AdapterLabels {
-  /** The name of each label by its number. */
+  /** Label names by index. */
   id2label?: Readonly<Record<number, string>>;
   /** How scores are computed from the head's logits. */
   problem_type?: 'regression' | 'single_label_classification' | 'multi_label_classification';
@@ -192,9 +192,9 @@ const kSettable = [
 ].flatMap((line) => line.split(' '));
 
 /**
- * The files of an adapter, which Python's PEFT and wattn load. tensors: float32, by the checkpoint's names of modules:
- * `'bert.encoder.layer.0.attention.self.query.lora_A.weight'` `[r, in]`, `..lora_B.weight` `[out, r]`, and whole tensors such as
- * `'classifier.weight'`. An `InputError` if they do not fit config.
+ * Creates the files of an adapter, which Python's PEFT and wattn load. `tensors` are float32, under the checkpoint's module names:
+ * `'bert.encoder.layer.0.attention.self.query.lora_A.weight'` `[r, in]`, `..lora_B.weight` `[out, r]`, and whole tensors such as `'classifier.weight'`.
+ * Throws an `InputError` if they do not match the config.
  */
 export async function save_adapter(
   tensors: Readonly<Record<string, TensorBase>>,

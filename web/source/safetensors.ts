@@ -190,8 +190,8 @@ export function loadTensors(bytes: Uint8Array | ArrayBuffer, file: string): Reco
 }
 
 /**
- * The tensors of a safetensors file by name, in file order; copies. F64, F16 and BF16 become float32, I16 becomes int32. A
- * `ModelFormatError` if the file is cut off or its tensors overlap or leave bytes out; an `UnsupportedError` for another type.
+ * Reads the tensors of a safetensors file by name, in file order, as copies. F64, F16 and BF16 become float32, I16 becomes int32. Throws a
+ * `ModelFormatError` if the file is truncated, or if its tensors overlap or leave gaps, and an `UnsupportedError` for another type.
  *
  *     const state = nn.load_safetensors(await file.arrayBuffer());
  *     model.load_state_dict(state);
@@ -203,7 +203,7 @@ export function loadTensors(bytes: Uint8Array | ArrayBuffer, file: string): Reco
 export const load_safetensors = (bytes: Uint8Array | ArrayBuffer): Record<string, Tensor> => loadTensors(bytes, 'safetensors');
 
 /**
- * The bytes of a safetensors file with these tensors (a state dict).
+ * Writes tensors (a state dict) as the bytes of a safetensors file.
  *
  * @example
  * const bytes = nn.save_safetensors(new nn.Linear(4, 2).state_dict());

@@ -154,7 +154,7 @@ class Build {
 }
 
 /**
- * An index in files of a static site: `wattn index SITE --static OUT` writes it, `openStaticIndex` opens it.
+ * A search index in the files of a static site. `wattn index SITE --static OUT` writes it, and `openStaticIndex` opens it.
  *
  * @example
  * const watch = async (show) => {
@@ -168,7 +168,7 @@ export class StaticIndex {
     private readonly open: (signal: AbortSignal) => Promise<Build>,
   ) {}
 
-  /** Reads `index.json` in a folder. See `openStaticIndex`. */
+  /** Opens the index in a folder. See `openStaticIndex`. */
   static async open(url: string | URL, options: StaticIndexOptions = {}): Promise<StaticIndex> {
     const where = 'openStaticIndex';
     const { site, fetch: own, signal } = readOptions(where, options, { site: 'any', fetch: 'function', signal: 'signal' });
@@ -197,26 +197,27 @@ export class StaticIndex {
     return new StaticIndex(build, open);
   }
 
-  /** How many pages it has. */
+  /** Number of pages. */
   get pages(): number {
     return this.build.head.pages;
   }
 
-  /** Whether it can be asked for meaning, too. */
+  /** Whether the index supports semantic search. */
   get knows_meaning(): boolean {
     return this.build.head.meaning !== undefined;
   }
 
-  /** Loads what every search needs: call it when a search box gets the focus, and the first search is sooner there. */
+  /** Loads what every search needs. Call it when a search box gets focus, so that the first search is faster. */
   async preload(): Promise<void> {
     const { build } = this;
     await Promise.all([build.pages(), ...(build.head.meaning ? [build.table(), build.centres()] : [])]);
   }
 
   /**
-   * Searches by words, then by words and meaning. `await` it for the last hits, or watch it with `for await`: `{ stage, hits }`, first of words. Leaving the loop ends it.
+   * Runs a keyword search, then a hybrid search. `await` it for the final hits, or use `for await` to receive `{ stage, hits }` of both. Leaving the
+   * loop cancels it.
    *
-   * Errors: `InputError` for options, `NetworkError` if a file cannot be fetched, `AbortError` after `signal` or `cancel()`.
+   * Throws an `InputError` for invalid options, a `NetworkError` if a file cannot be fetched, and an `AbortError` after `signal` or `cancel()`.
    */
   search(query: string, options: StaticSearchOptions = {}): Progress<StaticResults, StaticHit[]> {
     const where = 'StaticIndex.search';
@@ -270,9 +271,10 @@ export class StaticIndex {
 }
 
 /**
- * Opens an index that `wattn index SITE --static OUT` wrote. url: its folder, relative to the page. Reads `index.json`, a few kilobytes; all else when a search needs it.
+ * Opens an index written by `wattn index SITE --static OUT`. `url` is its folder, relative to the page. Reads `index.json`, a few kilobytes; other files
+ * are read when a search needs them.
  *
- * Errors: `NetworkError` if it is not there, `ModelFormatError` if it is no index, or of another format.
+ * Throws a `NetworkError` if it does not exist, and a `ModelFormatError` if it is not an index or has another format.
  *
  * @example
  * const find = async (query) => {

@@ -3,50 +3,50 @@ import type { AbortSignalLike } from '../core/types.js';
 
 /** Options of `openStaticIndex`. */
 export interface StaticIndexOptions {
-  /** Where the site's pages are: an address, or one relative to the page. Default: what the index says, relative to its folder. */
+  /** URL of the site's pages, absolute or relative to the page. Default: the one stored in the index, relative to its folder. */
   site?: string | URL | undefined;
   /** Fetches a file of the index. Default: the global `fetch`. */
   fetch?: ((url: string, init: { signal: AbortSignal }) => Promise<Response>) | undefined;
-  /** Ends the opening with an `AbortError`. */
+  /** Cancels opening with an `AbortError`. */
   signal?: AbortSignalLike | undefined;
 }
 
 /** Options of a search in a static index. */
 export interface StaticSearchOptions {
-  /** How many hits. Default 10, at most 100. */
+  /** Maximum number of hits. Default 10, at most 100. */
   limit?: number | undefined;
-  /** The last word may be unfinished: words that begin with it count as it. Default `true`, except after a space. */
+  /** Treats the last word as unfinished: words that begin with it match, too. Default `true`, except after a space. */
   prefix?: boolean | undefined;
-  /** `'words'`: meaning is not asked, and its table not loaded. Default `'hybrid'`. */
+  /** `'words'`: keyword search only; the table for semantic search is not loaded. Default `'hybrid'`. */
   mode?: 'hybrid' | 'words' | undefined;
-  /** Ends the search with an `AbortError`. */
+  /** Cancels the search with an `AbortError`. */
   signal?: AbortSignalLike | undefined;
 }
 
-/** A page that was found, with the part of it that fits best. */
+/** A page that was found, with its best chunk. */
 export interface StaticHit {
-  /** The address of the part: of its page, with the fragment of the heading above it. */
+  /** URL of the chunk: its page, with the fragment of the heading above it. */
   url: string;
   /** The page's title. */
   title: string;
-  /** The headings above the part, outermost first, without the title. */
+  /** The headings above the chunk, outermost first, without the title. */
   headings: string[];
-  /** The text of the part. */
+  /** The text of the chunk. */
   text: string;
-  /** The places of the query's words in `text`. */
+  /** Offsets of the query's words in `text`. */
   highlights: { start: number; end: number }[];
-  /** From 0 to 1. */
+  /** The score, from 0 to 1. */
   score: number;
-  /** Whether it is near: if no hit is, the site probably has nothing on the question. */
+  /** Whether the hit is close to the query. If no hit is, the site probably has nothing about it. */
   close: boolean;
-  /** coverage: how much of the query its words hold, from 0 to 1. meaning: the cosine; null if it was not asked. */
+  /** `coverage`: how much of the query its words cover, from 0 to 1. `meaning`: the cosine; null if it was not computed. */
   why: { coverage: number; meaning: number | null };
 }
 
-/** What is known at a time. */
+/** The results of one stage of a search. */
 export interface StaticResults {
-  /** `'words'` until meaning has been asked, then `'hybrid'`. */
+  /** `'words'` after the keyword search, `'hybrid'` after the semantic search. */
   stage: 'words' | 'hybrid';
-  /** The best so far, best first. */
+  /** The hits so far, best first. */
   hits: StaticHit[];
 }

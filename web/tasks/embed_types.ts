@@ -21,60 +21,60 @@ interface Embed {
   (texts: string | readonly string[], options?: EmbedOptions): Promise<Embeddings>;
 }
 
-/** `await embed(text | texts, options)`. */
+/** The result of `pipeline('feature-extraction')`. `await embed(text | texts, options)` returns embeddings. */
 export interface FeatureExtractionPipeline extends Embed, LoadedPipeline {
   /**
-   * As in sentence-transformers: uses the model's prompt `'query'`, if any, unless the options set a prompt. A model with tasks of its own
-   * (`info().tasks`) uses the one for queries, `'retrieval.query'`, unless the options set `task` or `adapter`, or `set_adapter` did.
+   * Embeds queries, as in sentence-transformers: with the model's prompt `'query'`, if it has one, unless the options set a prompt. A model with its own
+   * tasks (`info().tasks`) uses `'retrieval.query'`, unless the options set `task` or `adapter`, or `set_adapter` was called.
    */
   encode_query: Embed;
-  /** The same with the prompt `'document'` and the task `'retrieval.passage'`. */
+  /** Embeds documents: like `encode_query`, with the prompt `'document'` and the task `'retrieval.passage'`. */
   encode_document: Embed;
   /** The task's name. */
   readonly task: 'feature-extraction';
 }
 
-/** What a distillation has done. */
+/** Progress of a distillation. */
 export interface DistillProgress {
-  /** `'encode'`: tokens through the encoder. `'reduce'`: their principal components. */
+  /** `'encode'`: running tokens through the encoder. `'reduce'`: computing principal components. */
   phase: 'encode' | 'reduce';
-  /** Tokens so far, of `total`; with `'reduce'`, steps without a unit. */
+  /** Tokens so far, out of `total`; with `'reduce'`, steps without a unit. */
   done: number;
-  /** All tokens that have to be embedded. */
+  /** Number of tokens to embed. */
   total: number;
 }
 
-/** Options of `distill`, with model2vec's names and defaults. */
+/** Options of `distill`, under model2vec's names and with its defaults. */
 export interface DistillOptions {
   /**
-   * Principal components to keep. Default 256, at most the encoder's width; below 1: as many as explain this share of the variance.
-   * `'auto'`: all, turned. `null`: the encoder's own components.
+   * Number of principal components to keep. Default 256, at most the encoder's width. Below 1: as many as explain this fraction of the variance.
+   * `'auto'`: all, rotated. `null`: no reduction.
    */
   pca_dims?: number | 'auto' | null | undefined;
-  /** Above 0 and below 1. Rare tokens, by their place in the vocabulary, weigh more. Default 1e-4; `null`: all weigh the same. */
+  /** Weights rare tokens higher, by their rank in the vocabulary. Above 0 and below 1, default 1e-4; `null`: equal weights. */
   sif_coefficient?: number | null | undefined;
-  /** Tokens that match at their beginning are left out; a string is a regular expression. Default `'\\[unused\\d+\\]'`; `null`: none. */
+  /** Leaves out tokens that match this regular expression at their beginning; a string is converted. Default `'\\[unused\\d+\\]'`; `null`: none. */
   token_remove_pattern?: string | RegExp | null | undefined;
-  /** The vector of a token: the mean of all tokens with the special ones around it, the first, the last, or the pooler's. Default `'mean'`. */
+  /** How a token's vector is computed: the mean over it and the special tokens around it, the first, the last, or the pooler's output. Default `'mean'`. */
   pooling?: 'mean' | 'first' | 'last' | 'pooler' | undefined;
-  /** How the rows are stored. Default `'float16'`. */
+  /** Data type of the stored rows. Default `'float16'`. */
   quantize_to?: 'float16' | 'float32' | 'int8' | undefined;
-  /** Called while the tokens are embedded. An exception from it ends the distillation. */
+  /** Called while tokens are embedded. An exception from it stops the distillation. */
   progress_callback?: ((progress: DistillProgress) => void) | undefined;
-  /** Ends the distillation with an `AbortError`. */
+  /** Cancels the distillation with an `AbortError`. */
   signal?: AbortSignalLike | undefined;
 }
 
-/** Static embeddings that `distill` made. */
+/** Static embeddings: the result of `distill`. */
 export interface DistilledPipeline extends FeatureExtractionPipeline {
-  /** The files of the model by name, as model2vec, sentence-transformers and wattn load them. */
+  /** The model's files by name, for model2vec, sentence-transformers and wattn. */
   save(): Record<string, Uint8Array>;
 }
 
-/** `await model({ input_ids, attention_mask }, options)`. */
+/** A loaded model. `await model({ input_ids, attention_mask }, options)` runs a forward pass. */
 export interface Model extends Loaded {
   <Options extends ForwardOptions = {}>(inputs: ModelInputs, options?: Options): Promise<OutputWith<ModelOutput, Options>>;
-  /** Rejects with an `UnsupportedError`: `AutoModelForCausalLM` and `AutoModelForSeq2SeqLM` generate. */
+  /** Rejects with an `UnsupportedError`. To generate, use `AutoModelForCausalLM` or `AutoModelForSeq2SeqLM`. */
   generate(options: ModelGenerateOptions): Promise<Tensor>;
   /** The parsed config.json. */
   readonly config: Readonly<Record<string, any>>;

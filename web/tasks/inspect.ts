@@ -11,19 +11,19 @@ import type { LoadOptions, MemoryInfo, ModelDescription } from '../engine/types.
 import { headerBytes, kPrefixBytes, parseHeader } from '../source/safetensors.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 
-/** One layer of a model. */
+/** One layer, as listed by `inspectModel`. */
 export interface InspectedLayer {
-  /** As in the checkpoint. */
+  /** The name in the checkpoint. */
   name: string;
-  /** What it is: `'Linear'`, `'LayerNorm'`, `'Embedding'`, .. */
+  /** The type: `'Linear'`, `'LayerNorm'`, `'Embedding'`, .. */
   type: string;
-  /** For one sequence of `seq` tokens. */
+  /** Shape of the output for one sequence of `seq` tokens. */
   output: number[];
-  /** Shape of the weight, [out, in]; empty for none. */
+  /** Shape of the weight, [out, in]; empty if there is none. */
   kernel: number[];
-  /** The number of its weights. */
+  /** Number of weights. */
   parameters: number;
-  /** Multiply-accumulates of the products, attention's too, as `macs` of `nn.summary`. */
+  /** Multiply-accumulate operations of the products, including attention, like `macs` of `nn.summary`. */
   macs: number;
 }
 
@@ -31,21 +31,21 @@ export interface InspectedLayer {
 export interface Inspection {
   /** The architecture, as in config.json: `'bert'`. */
   model_type: string;
-  /** Sequence length that output shapes and macs are computed for. */
+  /** The sequence length for output shapes and MACs. */
   seq: number;
   /** The layers in the order of the forward pass. */
   layers: InspectedLayer[];
-  /** The number of the weights. */
+  /** Number of weights. */
   parameters: number;
-  /** Multiply-accumulates of one sequence of `seq` tokens. */
+  /** Multiply-accumulate operations for one sequence of `seq` tokens. */
   macs: number;
-  /** Bytes by dtype: in the files (a GGUF file, whose blocks mix types, counts as a whole), and in memory. */
+  /** Bytes by data type, in the files and in memory. A GGUF file, whose blocks mix types, counts as a whole. */
   bytes: { stored: Record<string, number>; held: Record<string, number> };
-  /** Bytes of the weight files. */
+  /** Bytes of each weight file. */
   files: Record<string, number>;
-  /** What the model takes in memory once it is loaded. */
+  /** Memory of the loaded model, in bytes. */
   memory: MemoryInfo;
-  /** With the option `plan`: the steps of the forward pass, one a line. */
+  /** With the option `plan`: the steps of the forward pass, one per line. */
   plan?: string;
 }
 
@@ -91,8 +91,8 @@ function planOf(engine: Engine): string {
 }
 
 /**
- * Loads a model and lists its layers. seq: sequence length for shapes and MACs; default: the model's max_length. plan: with the steps of the
- * forward pass, which the full WebAssembly prints.
+ * Loads a model and lists its layers. `seq` is the sequence length for shapes and MACs; default: the model's max_length. `plan: true` adds the steps of
+ * the forward pass, which requires the full WebAssembly.
  *
  * @example
  * const { parameters } = await inspectModel();
@@ -150,7 +150,7 @@ export async function inspectModel(
 }
 
 /**
- * A model's architecture and the heads that its files provide, read from config.json (or the header of a GGUF file) alone.
+ * Reads a model's architecture and heads from config.json (or the header of a GGUF file), without loading it.
  *
  *     const { kind, heads } = await describeModel('google/flan-t5-small'); // 'encoder-decoder', ['seq2seq_lm']
  *

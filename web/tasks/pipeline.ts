@@ -261,10 +261,10 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
 /**
  * Loads a model for a task.
  *
- * `'feature-extraction'`: sentence vectors, with the pooling, normalisation, prompts and maximum length of the model's repository. The
- * other tasks need a checkpoint that was trained for them: `'text-classification'` (`'sentiment-analysis'`),
- * `'zero-shot-classification'`, `'token-classification'` (`'ner'`), `'zero-shot-ner'`, `'question-answering'`, `'fill-mask'`, `'text-ranking'`, `'text-generation'`.
- * Encoder-decoders transform texts: `'text2text-generation'`, `'translation'`, `'summarization'`.
+ * `'feature-extraction'` computes sentence embeddings, with the model's own pooling, normalisation, prompts and maximum length. Other tasks need a
+ * checkpoint trained for them: `'text-classification'` (`'sentiment-analysis'`), `'zero-shot-classification'`, `'token-classification'` (`'ner'`),
+ * `'zero-shot-ner'`, `'question-answering'`, `'fill-mask'`, `'text-ranking'`, `'text-generation'`. For encoder-decoders: `'text2text-generation'`,
+ * `'translation'`, `'summarization'`.
  *
  *     const embed = await pipeline('feature-extraction'); // the small model in the package
  *     const vectors = await embed(['A man is eating food.', 'Someone has lunch.']); // Tensor [2, dim]

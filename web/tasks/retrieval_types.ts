@@ -4,52 +4,55 @@ import type { TensorBase } from '../core/tensor_base.js';
 import type { LoadedPipeline, TaskTextOptions } from '../engine/types.js';
 
 interface PromptedOptions extends TaskTextOptions {
-  /** Prefix of every text. Default: that of the model's files. An `InputError` with `prompt_name`. */
+  /** Text to put before every text. Default: the model's own. Throws an `InputError` together with `prompt_name`. */
   prompt?: string;
-  /** Name of one of the model's prompts (`info().prompts`). An unknown name is an `InputError`. */
+  /** Name of one of the model's prompts (`info().prompts`). An unknown name throws an `InputError`. */
   prompt_name?: string;
 }
 
-/** `max_length` counts the prefix token too, and is the length to which queries are expanded. Default: the model's own. */
+/**
+ * Options of `encode_query` and `encode_document`. `max_length` includes the prefix token and is the length to which queries are expanded. Default: the
+ * model's own.
+ */
 export interface TokenVectorsOptions extends PromptedOptions {}
 
-/** `[vectors, dim]`: one vector of unit length for each token, but none for those that the model skips (punctuation of documents). */
+/** `[vectors, dim]`: one unit-length vector per token, except tokens that the model skips (punctuation in documents). */
 export interface TokenVectors extends Tensor<'float32'> {
-  /** `[vectors]` the tokens' ids. */
+  /** Token ids, `[vectors]`. */
   ids: Int32Array;
-  /** `[vectors, 2]` their places in the text, for `text.slice(start, end)`; 0, 0 for special tokens and mask tokens of a query. */
+  /** Offsets in the text, `[vectors, 2]`, for `text.slice(start, end)`; 0, 0 for special tokens and for a query's mask tokens. */
   offsets: Int32Array;
-  /** Tokens of the text with special ones, without the mask tokens of a query. */
+  /** Number of tokens of the text, including special tokens but not a query's mask tokens. */
   tokens: number;
   /** Whether the text was truncated. */
   truncated: boolean;
-  /** The share of the text's tokens, from 0 to 1, that the vocabulary does not know. */
+  /** The fraction of the text's tokens, from 0 to 1, that are not in the vocabulary. */
   unknown: number;
-  /** The vector of the whole text, which bge-m3 and its kin give, at length 1, from the same pass. */
+  /** The unit-length embedding of the whole text, from the same pass. Only for bge-m3 and similar models. */
   dense?: Float32Array;
-  /** The weights of its tokens, which the same models give, from the same pass. */
+  /** The weights of the text's tokens, from the same pass. Only for bge-m3 and similar models. */
   sparse?: SparseVector;
 }
 
-/** With a cross-encoder, its facts are of query and document together. */
+/** A document with its score. With a cross-encoder, `truncated` and `unknown` refer to query and document together. */
 export interface RankedDocument {
   /** Index of the document. */
   corpus_id: number;
-  /** How well the document answers; higher is better. Its scale depends on the model. */
+  /** How relevant the document is; higher is better. The scale depends on the model. */
   score: number;
   /** The document, with `return_documents: true`. */
   text?: string;
   /** Whether the text was truncated. */
   truncated: boolean;
-  /** The share of the text's tokens, from 0 to 1, that the vocabulary does not know. */
+  /** The fraction of the text's tokens, from 0 to 1, that are not in the vocabulary. */
   unknown: number;
 }
 
-/** `max_length` and `on_overflow` are of documents. */
+/** Options of ranking. `max_length` and `on_overflow` apply to documents. */
 export interface LateInteractionRankOptions extends TaskTextOptions {
-  /** Number of documents, best first; `null` (default): all. */
+  /** Number of documents to return, best first; `null` (default): all. */
   top_k?: number | null;
-  /** Adds `text` to documents that were given as text. Default `false`. */
+  /** Adds `text` to documents that were passed as text. Default `false`. */
   return_documents?: boolean;
 }
 
@@ -59,8 +62,8 @@ interface EncodeTokens {
 }
 
 /**
- * ColBERT, as PyLate, sentence-transformers or the original code save it. Called, it ranks documents for a query; each is a text, or its
- * vectors if it was encoded before.
+ * The result of `pipeline('late-interaction')`: ColBERT, as saved by PyLate, sentence-transformers or the original code. Call it to rank documents for a
+ * query. A document is a text, or its vectors from `encode_document`.
  *
  *     const colbert = await pipeline('late-interaction', 'lightonai/GTE-ModernColBERT-v1');
  *     const documents = await colbert.encode_document(texts);
@@ -73,48 +76,48 @@ export interface LateInteractionPipeline extends LoadedPipeline {
     documents: readonly (string | TokenVectors)[],
     options?: LateInteractionRankOptions,
   ): Promise<RankedDocument[]>;
-  /** The vectors of queries, with the query prefix and expanded by mask tokens if the model asks for it. */
+  /** Encodes queries, with the query prefix, expanded by mask tokens if the model requires it. */
   encode_query: EncodeTokens;
-  /** The vectors of documents, with the document prefix and without what the model skips. */
+  /** Encodes documents, with the document prefix and without the tokens that the model skips. */
   encode_document: EncodeTokens;
   /**
-   * The sum over the query's vectors of the largest product with a vector of the document; 0 for a document without vectors. With bge-m3 the mean, as in
+   * For each query vector, the largest dot product with a document vector, summed up; 0 for a document without vectors. With bge-m3 the mean, as in
    * FlagEmbedding's `colbert_score`.
    */
   max_sim(query: TensorBase, document: TensorBase): number;
-  /** The same for several documents: a number for each. */
+  /** One score for each of several documents. */
   max_sim(query: TensorBase, documents: readonly TensorBase[]): number[];
   /** The task's name. */
   readonly task: 'late-interaction';
 }
 
-/** Options of a `sparse-encoding` pipeline's call. */
+/** Options of a call of a `sparse-encoding` pipeline. */
 export interface SparseEncodingOptions extends PromptedOptions {
-  /** Keeps the largest weights of a text. Default: the model's own, else all. */
+  /** Keeps only this many of the largest weights of a text. Default: the model's own limit, else all. */
   max_active_dims?: number;
 }
 
-/** Words with a weight other than 0. */
+/** A sparse embedding: words with non-zero weights. */
 export interface SparseVector {
-  /** Ids of words in the vocabulary, rising. */
+  /** Ids of the words in the vocabulary, ascending. */
   indices: Int32Array;
   /** The weights of the words in `indices`. */
   values: Float32Array;
-  /** Tokens of the text, special ones included. */
+  /** Number of tokens of the text, including special tokens. */
   tokens: number;
   /** Whether the text was truncated. */
   truncated: boolean;
-  /** The share of the text's tokens, from 0 to 1, that the vocabulary does not know. */
+  /** The fraction of the text's tokens, from 0 to 1, that are not in the vocabulary. */
   unknown: number;
 }
 
-/** A word (a token of the vocabulary, which may be a part of one) and its weight. */
+/** A word with its weight. The word is a vocabulary token, which may be part of a word. */
 export interface WeightedWord {
-  /** The word, or the part of one. */
+  /** The word, or a part of one. */
   word: string;
-  /** The word's number in the vocabulary. */
+  /** The word's id in the vocabulary. */
   id: number;
-  /** How much the text is about it; more than 0. */
+  /** The weight, above 0: how relevant the word is for the text. */
   weight: number;
 }
 
@@ -123,11 +126,11 @@ interface EncodeSparse {
   (texts: readonly string[], options?: SparseEncodingOptions): Promise<SparseVector[]>;
 }
 
-/** A sparse vector without its size: the ids of words in ascending order, and their weights. */
+/** A sparse embedding without its size: word ids in ascending order, and their weights. */
 export type Sparse = Pick<SparseVector, 'indices' | 'values'>;
 
 /**
- * SPLADE, as sentence-transformers' `SparseEncoder` saves it.
+ * The result of `pipeline('sparse-encoding')`: SPLADE, as saved by sentence-transformers' `SparseEncoder`.
  *
  *     const encode = await pipeline('sparse-encoding', 'naver/splade-v3');
  *     const query = await encode.encode_query('Who sings?');
@@ -135,15 +138,15 @@ export type Sparse = Pick<SparseVector, 'indices' | 'values'>;
  *     const scores = await encode.similarity(query, await encode.encode_document(texts)); // Tensor [1, texts]
  */
 export interface SparseEncodingPipeline extends LoadedPipeline, EncodeSparse {
-  /** With the model's prompt for queries. In models that encode queries without a network, by a weight for each word. */
+  /** Encodes queries, with the model's prompt for queries. Some models encode queries without a network, by a weight per word. */
   encode_query: EncodeSparse;
-  /** With the model's prompt for documents. */
+  /** Encodes documents, with the model's prompt for documents. */
   encode_document: EncodeSparse;
-  /** The words of a vector, the heaviest first. top_k: at most so many; default all. */
+  /** The words of a vector, highest weight first. `top_k`: maximum number of words; default: all. */
   decode(vector: Sparse, options?: { top_k?: number | null }): Promise<WeightedWord[]>;
-  /** The same for several vectors: a list for each. */
+  /** The words of several vectors: one list per vector. */
   decode(vectors: readonly Sparse[], options?: { top_k?: number | null }): Promise<WeightedWord[][]>;
-  /** The product of every one of the first with every one of the second, or their cosine if the model's files say so: `[first, second]`. */
+  /** Dot products of every `first` with every `second`, or their cosines if the model's files say so: `[first, second]`. */
   similarity(first: Sparse | readonly Sparse[], second: Sparse | readonly Sparse[]): Promise<Tensor<'float32'>>;
   /** The task's name. */
   readonly task: 'sparse-encoding';

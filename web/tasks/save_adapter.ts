@@ -4,9 +4,9 @@ import type { TensorBase } from '../core/tensor_base.js';
 export type { AdapterConfig, AdapterLabels };
 
 /**
- * The files of a LoRA adapter, for Python's PEFT and for `load_adapter`. tensors: float32, by the checkpoint's names of modules, as
- * PEFT's `LoraConfig` describes them. labels: what a classification head among them gives; for a config.json that PEFT ignores. An
- * `InputError` if the tensors do not fit the config.
+ * Creates the files of a LoRA adapter, for Python's PEFT and for `load_adapter`. `tensors` are float32, under the checkpoint's module names, as PEFT's
+ * `LoraConfig` describes them. `labels` describe a classification head among them; they are written to a config.json, which PEFT ignores. Throws an
+ * `InputError` if the tensors do not match the config.
  *
  *     const module = 'bert.encoder.layer.0.attention.self.query';
  *     const files = await save_adapter(

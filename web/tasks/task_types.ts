@@ -11,44 +11,44 @@ import type {
   TranslationPipeline,
 } from '../generation/generation_types.js';
 
-/** For each text, in input order: its number of tokens, whether it was truncated to them, and its share of unknown tokens. */
+/** Per text, in input order: number of tokens, whether it was truncated, and its fraction of unknown tokens. */
 interface TextFacts {
   tokens: number[];
   truncated: boolean[];
   unknown: number[];
 }
 
-/** What a result says of its text. */
+/** Facts about a result's text. */
 interface OneTextFacts {
   /** Whether the text was truncated. */
   truncated: boolean;
-  /** The share of the text's tokens, from 0 to 1, that the vocabulary does not know. */
+  /** The fraction of the text's tokens, from 0 to 1, that are not in the vocabulary. */
   unknown: number;
 }
 
-/** How scores come from logits. `'softmax'`: they sum to 1. `'sigmoid'`: each by itself, from 0 to 1. `'none'`: the logits. */
+/** How scores are computed from logits. `'softmax'`: they sum to 1. `'sigmoid'`: independently, from 0 to 1. `'none'`: the raw logits. */
 export type ClassificationFunction = 'softmax' | 'sigmoid' | 'none';
 
-/** Two texts that are judged together, such as a premise and a hypothesis. */
+/** Two texts that are classified together, such as a premise and a hypothesis. */
 export interface TextPair {
   /** The first text. */
   text: string;
-  /** `''`: none, as in Python. */
+  /** The second text; `''` means none, as in Python. */
   text_pair: string;
 }
 
-/** Options of `text-classification`. */
+/** Options of a call of a `text-classification` pipeline. */
 export interface TextClassificationOptions extends TaskTextOptions {
-  /** Labels per text, best first; `null`: all. Default 1. */
+  /** Number of labels per text, best first; `null`: all. Default 1. */
   top_k?: number | null;
   /**
-   * How scores are computed from logits. Default, as in Python: given by config.json's `problem_type`, else `'sigmoid'` for a single label
-   * and `'softmax'` for several.
+   * How scores are computed from logits. Default, as in Python: config.json's `problem_type`, else `'sigmoid'` for a single label and `'softmax'` for
+   * several.
    */
   function_to_apply?: ClassificationFunction;
 }
 
-/** One text: its labels. Several texts: with `top_k` 1 one label each, else a list each. */
+/** The result of `pipeline('text-classification')`. One text gives its labels. Several texts give one label each with `top_k` 1, otherwise a list each. */
 export interface TextClassificationPipeline extends LoadedPipeline {
   (input: string | TextPair, options?: TextClassificationOptions): Promise<AtLeastOne<LabelScore> & TextFacts>;
   (
@@ -60,11 +60,11 @@ export interface TextClassificationPipeline extends LoadedPipeline {
   readonly task: 'text-classification';
 }
 
-/** Options of `zero-shot-classification`. */
+/** Options of a call of a `zero-shot-classification` pipeline. */
 export interface ZeroShotOptions extends TaskTextOptions {
-  /** The hypothesis for a label, which replaces `{}`. Default `'This example is {}.'`. */
+  /** The hypothesis; the label replaces `{}`. Default `'This example is {}.'`. */
   hypothesis_template?: string;
-  /** `true`: scores each label independently, against contradiction. Default `false`: the scores of a text sum to 1. */
+  /** `true` scores each label independently, against contradiction. Default `false`: the scores of a text sum to 1. */
   multi_label?: boolean;
 }
 
@@ -72,14 +72,14 @@ export interface ZeroShotOptions extends TaskTextOptions {
 export interface ZeroShotResult extends OneTextFacts {
   /** The text that was classified. */
   sequence: string;
-  /** The labels, the best first. */
+  /** The labels, best first. */
   labels: string[];
-  /** In the order of `labels`. */
+  /** The scores, in the order of `labels`. */
   scores: number[];
 }
 
 export interface ZeroShotClassificationPipeline extends LoadedPipeline {
-  /** candidate_labels: an array, or one string separated by commas. */
+  /** Scores labels for a text. `candidate_labels`: an array, or one string with commas. */
   (text: string, candidate_labels: string | readonly string[], options?: ZeroShotOptions): Promise<ZeroShotResult>;
   (texts: readonly string[], candidate_labels: string | readonly string[], options?: ZeroShotOptions): Promise<ZeroShotResult[]>;
   /** The task's name. */
@@ -87,56 +87,53 @@ export interface ZeroShotClassificationPipeline extends LoadedPipeline {
 }
 
 /**
- * As in Python. `'none'`: one entry per token. `'simple'`: groups neighbouring tokens with one tag. `'first'`, `'average'`, `'max'`: groups
- * words, each with the label of its first token, of its tokens' mean, or of its token with the highest score.
+ * How tokens become entities, as in Python. `'none'`: one entry per token. `'simple'`: groups adjacent tokens with the same tag. `'first'`, `'average'`,
+ * `'max'`: groups words; a word's label comes from its first token, from the mean of its tokens, or from its token with the highest score.
  */
 export type AggregationStrategy = 'none' | 'simple' | 'first' | 'average' | 'max';
 
-/** Options of `token-classification`. */
+/** Options of a call of a `token-classification` pipeline. */
 export interface TokenClassificationOptions extends TaskTextOptions {
-  /** How tokens become entities. Default `'none'`: each token by itself. */
+  /** How tokens become entities. Default `'none'`: one entry per token. */
   aggregation_strategy?: AggregationStrategy;
-  /** Labels to leave out (for groups, without `B-` and `I-`). Default `['O']`. */
+  /** Labels to leave out (without `B-` and `I-` for groups). Default `['O']`. */
   ignore_labels?: string | readonly string[];
-  /**
-   * Splits a text that is too long into windows that share this many tokens. Needs an `aggregation_strategy`. Default: no windows, the text
-   * is truncated.
-   */
+  /** Splits a text that is too long into windows that share this many tokens. Requires an `aggregation_strategy`. Default: the text is truncated. */
   stride?: number;
   /**
-   * With `stride`: `'merge'` (default, as in Python) keeps the longer of two entities that neighbouring windows find in what they share.
-   * `'once'` judges each token once, in the window where it has the most text on both sides.
+   * With `stride`: `'merge'` (default, as in Python) keeps the longer of two entities that adjacent windows find in their overlap. `'once'` classifies
+   * each token once, in the window with the most context on both sides.
    */
   windows?: 'merge' | 'once';
 }
 
-/** The entity's text is `text.slice(start, end)`. */
+/** A labelled token. Its text is `text.slice(start, end)`. */
 export interface Entity {
   /** The token's tag, such as `'B-PER'`. */
   entity: string;
-  /** From 0 to 1. */
+  /** The score, from 0 to 1. */
   score: number;
-  /** Index of the token, special tokens included. */
+  /** Index of the token, counting special tokens. */
   index: number;
-  /** The token as the vocabulary has it, such as `'##ing'`. */
+  /** The token as written in the vocabulary, such as `'##ing'`. */
   word: string;
-  /** Where it begins in the text, in UTF-16 units. */
+  /** Start offset in the text, in UTF-16 code units. */
   start: number;
-  /** Where it ends in the text, in UTF-16 units. */
+  /** End offset in the text, in UTF-16 code units. */
   end: number;
 }
 
-/** An entity of one or more words, as `aggregation_strategy` groups them. Its text is `text.slice(start, end)`. */
+/** An entity of one or more words, grouped by `aggregation_strategy`. Its text is `text.slice(start, end)`. */
 export interface EntityGroup {
   /** The label without `B-` and `I-`, such as `'PER'`. */
   entity_group: string;
-  /** From 0 to 1: the mean of its tokens, or as `aggregation_strategy` has it. */
+  /** The score, from 0 to 1: the mean of its tokens, or as defined by `aggregation_strategy`. */
   score: number;
-  /** The tokens of the group, joined to text. */
+  /** The tokens of the group, joined into text. */
   word: string;
-  /** Where it begins in the text, in UTF-16 units. */
+  /** Start offset in the text, in UTF-16 code units. */
   start: number;
-  /** Where it ends in the text, in UTF-16 units. */
+  /** End offset in the text, in UTF-16 code units. */
   end: number;
 }
 
@@ -149,38 +146,39 @@ export interface TokenClassificationPipeline extends LoadedPipeline {
   readonly task: 'token-classification';
 }
 
-/** Options of a `zero-shot-ner` pipeline's call. */
+/** Options of a call of a `zero-shot-ner` pipeline. */
 export interface ZeroShotNerOptions extends Pick<TaskTextOptions, 'adapter' | 'signal'> {
-  /** Entities have a higher score. From 0 to 1; default 0.5. */
+  /** Minimum score of entities, exclusive. From 0 to 1; default 0.5. */
   threshold?: number;
-  /** `true` (default): entities do not overlap. `false`: one may lie inside another. */
+  /** `true` (default): entities do not overlap. `false`: entities may be nested. */
   flat_ner?: boolean;
   /** `true`: an entity may have several labels, one entry each. Default `false`. */
   multi_label?: boolean;
 }
 
-/** `text` is `input.slice(start, end)`. */
+/** An entity; `text` is `input.slice(start, end)`. */
 export interface NerEntity {
   /** One of the given labels. */
   label: string;
-  /** From 0 to 1. */
+  /** The score, from 0 to 1. */
   score: number;
   /** The entity's text. */
   text: string;
-  /** Where it begins in the text, in UTF-16 units. */
+  /** Start offset in the text, in UTF-16 code units. */
   start: number;
-  /** Where it ends in the text, in UTF-16 units. */
+  /** End offset in the text, in UTF-16 code units. */
   end: number;
 }
 
-/** `truncated`: whether a word was so long that only its beginning was read. */
+/** Facts about the text. `truncated`: whether a word was so long that only its beginning was read. */
 interface NerFacts extends OneTextFacts {
-  /** Parts in which the text was read: more than one if it is longer than the model reads at once. */
+  /** Number of windows in which the text was read: more than one if it exceeds the model's limit. */
   windows: number;
 }
 
 /**
- * labels: an array, or one string separated by commas. An `InputError` if there are none, or more than fit beside a text.
+ * The result of `pipeline('zero-shot-ner')`. `labels`: an array, or one string with commas. Throws an `InputError` if there are none, or too many to
+ * leave room for the text.
  *
  *     const ner = await pipeline('zero-shot-ner', './gliner');
  *     await ner('Ada lives in Paris', ['person', 'city'], { threshold: 0.4 }); // [{ label: 'person', score, text: 'Ada', start: 0, end: 3 }, ..]
@@ -192,45 +190,45 @@ export interface ZeroShotNerPipeline extends LoadedPipeline {
   readonly task: 'zero-shot-ner';
 }
 
-/** A question and the text that holds its answer. */
+/** A question and the text to search for its answer. */
 export interface QuestionContext {
-  /** The question that is asked. */
+  /** The question. */
   question: string;
-  /** The text that holds the answer. */
+  /** The text to search for the answer. */
   context: string;
 }
 
-/** Options of a `question-answering` pipeline's call. */
+/** Options of a call of a `question-answering` pipeline. */
 export interface QuestionAnsweringOptions extends Pick<TaskTextOptions, 'adapter' | 'signal' | 'split_special_tokens'> {
-  /** Answers per question, best first. Default 1. */
+  /** Number of answers per question, best first. Default 1. */
   top_k?: number;
-  /** Tokens that neighbouring windows of a long context share. Default: half of `max_seq_len`, at most 128. */
+  /** Tokens that adjacent windows of a long context share. Default: half of `max_seq_len`, at most 128. */
   doc_stride?: number;
   /** Maximum tokens of an answer. Default 15. */
   max_answer_len?: number;
-  /** Maximum tokens of a window, question and special tokens included. Default: the model's limit, at most 384. */
+  /** Maximum tokens of a window, including the question and special tokens. Default: the model's limit, at most 384. */
   max_seq_len?: number;
-  /** `true`: includes "no answer" (an empty one) among the answers. Default `false`. */
+  /** `true`: "no answer" (an empty text) may be an answer. Default `false`. */
   handle_impossible_answer?: boolean;
   /** Extends answers to whole words. Default `true`. */
   align_to_words?: boolean;
 }
 
-/** The answer is `context.slice(start, end)`. */
+/** An answer: `context.slice(start, end)`. */
 export interface Answer {
   /** The answer's text. */
   answer: string;
-  /** From 0 to 1. */
+  /** The score, from 0 to 1. */
   score: number;
-  /** Where it begins in the context, in UTF-16 units. */
+  /** Start offset in the context, in UTF-16 code units. */
   start: number;
-  /** Where it ends in the context, in UTF-16 units. */
+  /** End offset in the context, in UTF-16 code units. */
   end: number;
 }
 
 type AnswerOf<O> = O extends { top_k: 1 } ? Answer | null : O extends { top_k: number } ? Answer[] : Answer | null;
 
-/** With `top_k` 1 (default) one answer, or null if the context has none; else a list. */
+/** The result of `pipeline('question-answering')`. With `top_k` 1 (default), returns one answer, or null if the context has none; otherwise a list. */
 export interface QuestionAnsweringPipeline extends LoadedPipeline {
   <const O extends QuestionAnsweringOptions>(question: string, context: string, options?: O): Promise<AnswerOf<O>>;
   <const O extends QuestionAnsweringOptions>(
@@ -244,27 +242,30 @@ export interface QuestionAnsweringPipeline extends LoadedPipeline {
   readonly task: 'question-answering';
 }
 
-/** Options of `fill-mask`. */
+/** Options of a call of a `fill-mask` pipeline. */
 export interface FillMaskOptions extends TaskTextOptions {
-  /** Fillings per mask, best first; `null`: all. Default 5. */
+  /** Number of tokens per mask, best first; `null`: all. Default 5. */
   top_k?: number | null;
-  /** Scores only these; a text that is not one token is replaced by its first token. */
+  /** Scores only these words. A word of several tokens is replaced by its first token. */
   targets?: string | readonly string[];
 }
 
-/** A token that may stand in place of the mask. */
+/** A token that fills a mask. */
 export interface MaskFilling {
   /** The token's probability, from 0 to 1. */
   score: number;
-  /** Id of the token. */
+  /** The token's id. */
   token: number;
   /** The token as text. */
   token_str: string;
-  /** The text with this filling. */
+  /** The text with the mask replaced. */
   sequence: string;
 }
 
-/** A list for a text with one mask, a list of lists for several masks. A text without a mask is an `InputError`. */
+/**
+ * The result of `pipeline('fill-mask')`. Returns a list for a text with one mask, a list of lists for several masks. A text without a mask throws an
+ * `InputError`.
+ */
 export interface FillMaskPipeline extends LoadedPipeline {
   (text: string, options?: FillMaskOptions): Promise<(MaskFilling[] | MaskFilling[][]) & OneTextFacts>;
   (texts: readonly string[], options?: FillMaskOptions): Promise<((MaskFilling[] | MaskFilling[][]) & OneTextFacts)[]>;
@@ -272,69 +273,69 @@ export interface FillMaskPipeline extends LoadedPipeline {
   readonly task: 'fill-mask';
 }
 
-/** Options of `text-ranking`. */
+/** Options of a call of a `text-ranking` pipeline. */
 export interface TextRankingOptions extends TaskTextOptions {
-  /** Number of documents, best first; `null` (default): all. */
+  /** Number of documents to return, best first; `null` (default): all. */
   top_k?: number | null;
-  /** Adds `text`. Default `false`. */
+  /** Adds `text` to the results. Default `false`. */
   return_documents?: boolean;
-  /** Default: the function that the model's files name, else `'sigmoid'`. */
+  /** How scores are computed from logits. Default: the function named in the model's files, else `'sigmoid'`. */
   function_to_apply?: 'sigmoid' | 'none';
-  /** What is put before the query; with a chat template the system's message. Default: the model's own. */
+  /** Text to put before the query; with a chat template, the system message. Default: the model's own. */
   prompt?: string;
-  /** Name of one of the model's prompts. An unknown name is an `InputError`. */
+  /** Name of one of the model's prompts. An unknown name throws an `InputError`. */
   prompt_name?: string;
-  /** The chat template of a pair, whose messages have the roles `query` and `document`. `''`: the tokenizer joins the two texts. Default: the model's own. */
+  /** The chat template for a pair, with messages of the roles `query` and `document`. `''`: the tokenizer joins the two texts. Default: the model's own. */
   chat_template?: string;
-  /** The token of a decoder whose logit is the score, such as `'yes'`. Default: the model's own (`LogitScore`); an `InputError` if it has none. */
+  /** For a decoder: the token whose logit is the score, such as `'yes'`. Default: the model's own (`LogitScore`); throws an `InputError` if it has none. */
   true_token?: string;
-  /** The token whose logit is subtracted, such as `'no'`. */
+  /** For a decoder: the token whose logit is subtracted, such as `'no'`. */
   false_token?: string;
 }
 
-/** Ranks documents by how well they answer a query. */
+/** The result of `pipeline('text-ranking')`. Ranks documents by their relevance for a query. */
 export interface TextRankingPipeline extends LoadedPipeline {
   (query: string, documents: readonly string[], options?: TextRankingOptions): Promise<RankedDocument[]>;
   /** The task's name. */
   readonly task: 'text-ranking';
 }
 
-/** The result of `pipeline(task)`. */
+/** The result of `pipeline(task)` for each task. */
 export interface Pipelines {
-  /** Texts to vectors. */
+  /** Computes embeddings. */
   'feature-extraction': FeatureExtractionPipeline;
   /** The same as `'feature-extraction'`. */
   embeddings: FeatureExtractionPipeline;
-  /** Texts to labels. */
+  /** Classifies texts. */
   'text-classification': TextClassificationPipeline;
   /** The same as `'text-classification'`. */
   'sentiment-analysis': TextClassificationPipeline;
-  /** Texts to labels that you name when you call it. */
+  /** Classifies texts with labels that you name in the call. */
   'zero-shot-classification': ZeroShotClassificationPipeline;
-  /** A tag for each token: names of people, places and so on. */
+  /** Labels each token: names of people, places and so on. */
   'token-classification': TokenClassificationPipeline;
   /** The same as `'token-classification'`. */
   ner: TokenClassificationPipeline;
-  /** Entities of kinds that you name when you call it (GLiNER). */
+  /** Finds entities with labels that you name in the call (GLiNER). */
   'zero-shot-ner': ZeroShotNerPipeline;
   /** Finds the answer to a question in a context. */
   'question-answering': QuestionAnsweringPipeline;
-  /** Fills in `[MASK]`. */
+  /** Predicts the token at `[MASK]`. */
   'fill-mask': FillMaskPipeline;
   /** Ranks documents for a query with a cross-encoder. */
   'text-ranking': TextRankingPipeline;
   /** Continues a text, or answers a chat. */
   'text-generation': TextGenerationPipeline;
-  /** Texts to texts. */
+  /** Transforms texts. */
   'text2text-generation': Text2TextGenerationPipeline;
-  /** Texts to texts in another language. */
+  /** Translates texts. */
   translation: TranslationPipeline;
   /** The same as `'translation'`. */
   [pair: `translation_${string}_to_${string}`]: TranslationPipeline;
-  /** Long texts to short ones. */
+  /** Summarizes texts. */
   summarization: SummarizationPipeline;
-  /** Ranks documents by the vectors of their tokens (ColBERT). */
+  /** Ranks documents by their token vectors (ColBERT). */
   'late-interaction': LateInteractionPipeline;
-  /** Texts to weighted words (SPLADE). */
+  /** Computes sparse embeddings: words with weights (SPLADE). */
   'sparse-encoding': SparseEncodingPipeline;
 }

@@ -12,23 +12,23 @@ import { startHost } from './start.js';
 import type { CountOptions } from './types.js';
 import { loadVocabulary } from './vocabulary_files.js';
 
-/** Counts the tokens of texts: see {@link loadCounter}. */
+/** Counts tokens, see {@link loadCounter}. */
 export interface TokenCounter {
-  /** Number of tokens of a text, special tokens included: the length of what `AutoTokenizer` makes of it. */
+  /** The number of tokens of a text, including special tokens. Equals the number of ids from `AutoTokenizer`. */
   (text: string, options?: CountOptions): number;
   (texts: readonly string[], options?: CountOptions): number[];
-  /** Frees its memory. Calls after it are a `StateError`. */
+  /** Frees the memory. Later calls throw a `StateError`. */
   dispose(): Promise<void>;
 }
 
 /**
- * Loads a vocabulary to count tokens with. `AutoTokenizer` with its `count` gives the same numbers, and does all else that a tokenizer does.
+ * Loads a vocabulary for counting tokens. `count` of `AutoTokenizer` gives the same numbers; load that if you need more than counting.
  *
- * @param vocabulary - a `.tiktoken` file (gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base, qwen) or a tokenizer's files: a URL, a path, a hub id, or the
+ * @param vocabulary - a `.tiktoken` file (gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base, qwen) or a tokenizer's files: a URL, a path, a Hub id, or the
  * bytes by file name. See `ModelSpecifier`.
- * @param options - as of `AutoTokenizer.from_pretrained`.
- * @returns a function that counts: a number for a text, numbers for several.
- * @throws `ModelFormatError` for files that are no tokenizer; `NetworkError`.
+ * @param options - as for `AutoTokenizer.from_pretrained`.
+ * @returns a function that returns a number for one text, numbers for several.
+ * @throws `ModelFormatError` for files that are not a tokenizer; `NetworkError`.
  * @example
  * const countTokens = await loadCounter('./models/bert'); // or './o200k_base.tiktoken', 'org/name', a URL
  * countTokens('the river'); // => 4

@@ -29,15 +29,14 @@ async function startTokenizer(signal: AbortSignalLike | undefined, load: LoadInt
   );
 }
 
-/** What it loads. */
+/** The type of a loaded tokenizer. */
 export type AutoTokenizer = Tokenizer;
-/** Tokenizers alone, without a model's weights. */
+/** Loads tokenizers, without a model's weights. */
 export const AutoTokenizer = {
   /**
-   * Loads tokenizer.json (or else vocab.json with merges.txt, source.spm or sentencepiece.bpe.model, vocab.txt, or a SentencePiece .model) and, if present,
-   * tokenizer_config.json and chat_template.jinja. Or loads the tokenizer of a .gguf file, or a
-   * .tiktoken file: gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base, qwen. model: see `ModelSpecifier`;
-   * default: the bundled model.
+   * Loads a tokenizer. Reads tokenizer.json (or else vocab.json with merges.txt, source.spm or sentencepiece.bpe.model, vocab.txt, or a SentencePiece
+   * .model) and, if present, tokenizer_config.json and chat_template.jinja. Also reads the tokenizer of a .gguf file, and .tiktoken files: gpt2,
+   * r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base, qwen. `model`: see `ModelSpecifier`; default: the bundled model.
    */
   async from_pretrained(model?: ModelSpecifier | null, options?: SourceOptions): Promise<Tokenizer> {
     options = await readFamiliar('AutoTokenizer.from_pretrained', options, kSourceRules);
@@ -45,7 +44,7 @@ export const AutoTokenizer = {
     return loadVocabulary(model, options ?? {}, startTokenizer, { beside: loadExtras });
   },
 
-  /** Trains a tokenizer on texts, with the same results as Hugging Face's trainers. */
+  /** Trains a tokenizer on texts. Results match Hugging Face's trainers. */
   async train(texts: TrainingTexts, options: TrainOptions): Promise<TrainedTokenizer> {
     const { trainTokenizer } = await import('./training.js'); // rarely needed
     return trainTokenizer(texts, options, (files) =>

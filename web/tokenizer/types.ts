@@ -4,7 +4,7 @@ import type { AbortSignalLike, Disposable_, WasmOverride } from '../core/types.j
 
 /** Options of `count`. */
 export interface CountOptions {
-  /** Whether tokens such as `[CLS]` and `[SEP]` are added. Default `true`. */
+  /** Adds special tokens such as `[CLS]` and `[SEP]`. Default `true`. */
   add_special_tokens?: boolean;
   /** `true`: treats strings like `[SEP]` in a text as ordinary text. Default `false`, as in Python. */
   split_special_tokens?: boolean;
@@ -13,48 +13,48 @@ export interface CountOptions {
 /** Options of a tokenizer's call. */
 export interface TokenizeOptions extends CountOptions {
   /**
-   * Second texts: a string with a string, an array with an array of the same length. As in Python, `''` for one string means no second
-   * text, and `''` in an array is a second text without tokens.
+   * Second texts: a string for a string, an array of the same length for an array. As in Python, `''` for one string means no second text, while `''` in
+   * an array is a second text without tokens.
    */
   text_pair?: string | readonly string[];
-  /** `true` or `'longest'`: to the longest row of the call; `'max_length'`: to max_length or the model's limit. Default `false`. */
+  /** Pads rows. `true` or `'longest'`: to the longest row of the call; `'max_length'`: to `max_length` or the model's limit. Default `false`. */
   padding?: boolean | 'longest' | 'max_length';
-  /** Where padding goes. Default: the tokenizer's `padding_side`. */
+  /** Side to pad. Default: the tokenizer's `padding_side`. */
   padding_side?: 'left' | 'right';
-  /** `true` means `'longest_first'`. Default `false`, or `true` if `max_length` is given without padding, as in Python. */
+  /** Truncates texts that are too long. `true` means `'longest_first'`. Default `false`, or `true` if `max_length` is set without padding, as in Python. */
   truncation?: boolean | 'longest_first' | 'only_first' | 'only_second';
-  /** Maximum tokens, special tokens included. Default: `model_max_length` if it is needed; an `InputError` if that is unknown. */
+  /** Maximum tokens, special tokens included. Default: `model_max_length` if a limit is needed; throws an `InputError` if it is unknown. */
   max_length?: number;
   /** Adds `offset_mapping`: start and end of each token in its text; 0, 0 for added special tokens. Default `false`. */
   return_offsets_mapping?: boolean;
-  /** Unit of the offsets. `'utf16'` (default): `text.slice(start, end)` is the token's text. `'codepoint'`: Python's. */
+  /** Unit of offsets. `'utf16'` (default): `text.slice(start, end)` is the token's text. `'codepoint'`: code points, as in Python. */
   offsets?: 'utf16' | 'codepoint';
   /** Adds `special_tokens_mask`: 1 for added special tokens and padding. Default `false`. */
   return_special_tokens_mask?: boolean;
-  /** Default: whether the model takes them, as BERT does. */
+  /** Adds `token_type_ids`. Default: if the model takes them, as BERT does. */
   return_token_type_ids?: boolean;
-  /** Whether the result has `attention_mask`, 1 for tokens and 0 for padding. Default `true`. */
+  /** Adds `attention_mask`: 1 for tokens, 0 for padding. Default `true`. */
   return_attention_mask?: boolean;
-  /** Returns truncated text in further rows, with `overflow_to_sample_mapping`. Default `false`. */
+  /** Returns truncated text in additional rows, with `overflow_to_sample_mapping`. Default `false`. */
   return_overflowing_tokens?: boolean;
-  /** Tokens that neighbouring rows of one text share (Python's `stride`). Default 0. */
+  /** Tokens that adjacent rows of the same text share (Python's `stride`). Default 0. */
   overlap?: number;
-  /** `true` (default): int32 `Tensor`s; all rows must have the same length (see `padding`). `false`: arrays of numbers. */
+  /** `true` (default): returns int32 `Tensor`s; all rows must have the same length (see `padding`). `false`: arrays of numbers. */
   return_tensor?: boolean;
 }
 
-/** A part of a text or of a row: the first place, and the one after the last. */
+/** A range of a text or of a row. */
 export interface IndexRange {
-  /** The first one. */
+  /** The first index. */
   start: number;
-  /** The one after the last. */
+  /** The index after the last. */
   end: number;
 }
 
 /**
- * What Python's BatchEncoding answers of a tokenizer's result. Rows and tokens are counted as they stand in `input_ids`, with padding. Characters
- * are counted in the unit of the call's option `offsets`. Where a row comes first it may be left out, and is then the first one. These members are
- * not enumerable, so that a log and `{ ...encoding }` have the arrays alone. The first call reads the texts once more.
+ * The lookups of Python's BatchEncoding between tokens, words and characters. Rows and tokens are indices into `input_ids`, padding included. Characters
+ * are counted in the unit of the call's option `offsets`. The argument `row` may be omitted: it defaults to the first row. These members are not
+ * enumerable, so logs and `{ ...encoding }` contain only the arrays. The first lookup tokenizes the texts again.
  *
  * @example
  * const tokenizer = await AutoTokenizer.from_pretrained();
@@ -66,48 +66,48 @@ export interface IndexRange {
 export interface EncodingLookUps {
   /** The tokens of a row as strings. Default: the first row. */
   tokens(row?: number): string[];
-  /** For each token of a row, the index of its word in its text, as the pre-tokenizer divides it; `null` for special tokens and padding. */
+  /** For each token of a row, the index of its word, as split by the pre-tokenizer; `null` for special tokens and padding. */
   word_ids(row?: number): (number | null)[];
   /** For each token of a row, 0 or 1 for the first or second text; `null` for special tokens and padding. */
   sequence_ids(row?: number): (number | null)[];
-  /** The characters of a token; `null` for special tokens and padding. `token_to_chars(token)` or `token_to_chars(row, token)`. */
+  /** The character range of a token; `null` for special tokens and padding. `token_to_chars(token)` or `token_to_chars(row, token)`. */
   token_to_chars(row_or_token: number, token?: number): IndexRange | null;
-  /** The word of a token, as in `word_ids`. */
+  /** The index of a token's word, as in `word_ids`. */
   token_to_word(row_or_token: number, token?: number): number | null;
-  /** The token that a character belongs to; `null` for white space between tokens, and for what was cut off. sequence: 1 for a second text. */
+  /** The index of the token that contains a character; `null` for white space between tokens and for truncated text. `sequence`: 1 for the second text. */
   char_to_token(row_or_char: number, char?: number, sequence?: number): number | null;
-  /** The word that a character belongs to. */
+  /** The index of the word that contains a character. */
   char_to_word(row_or_char: number, char?: number, sequence?: number): number | null;
-  /** The tokens of a word; `null` if it has none. */
+  /** The token range of a word; `null` if it has none. */
   word_to_tokens(row_or_word: number, word?: number, sequence?: number): IndexRange | null;
-  /** The characters of a word; `null` if it has no token. */
+  /** The character range of a word; `null` if it has no token. */
   word_to_chars(row_or_word: number, word?: number, sequence?: number): IndexRange | null;
 }
 
-/** `Ids` is a Tensor `[rows, tokens]`, rows of numbers, or numbers. Optional entries are present if requested. */
+/** The result of a tokenizer's call. `Ids` is a Tensor `[rows, tokens]`, rows of numbers, or numbers. Optional members are present if requested. */
 export interface Encoding<Ids, Offsets = Ids, PerRow = Ids> extends EncodingLookUps {
-  /** Ids of the tokens. */
+  /** Token ids. */
   input_ids: Ids;
   /** 1 for tokens, 0 for padding. */
   attention_mask?: Ids;
-  /** 0 for tokens of the first text, 1 for those of the second. */
+  /** 0 for tokens of the first text, 1 for tokens of the second. */
   token_type_ids?: Ids;
   /** A Tensor `[rows, tokens, 2]`, or pairs `[start, end]`. */
   offset_mapping?: Offsets;
-  /** 1 for added special tokens and padding, else 0. */
+  /** 1 for added special tokens and padding, otherwise 0. */
   special_tokens_mask?: Ids;
   /** For each row, the index of its text. */
   overflow_to_sample_mapping?: PerRow;
   /** For each row, whether its text was truncated. */
   truncated: boolean[];
-  /** For each row, the share of its text's tokens, from 0 to 1, that the vocabulary does not know. */
+  /** For each row, the fraction of its text's tokens, from 0 to 1, that are not in the vocabulary. */
   unknown: number[];
 }
 
-/** The result of a tokenizer's call with tensors, which a model takes as it is. */
+/** The result of a tokenizer's call with tensors. Models accept it directly. */
 export type TensorEncoding = Encoding<Tensor<'int32'>>;
 
-/** Where a token lies in its text. */
+/** A token's start and end in its text. */
 export type Span = [start: number, end: number];
 
 /** Options of `decode`. */
@@ -132,18 +132,17 @@ export interface EncodeBatchOptions extends Omit<EncodeOptions, 'text_pair'> {
   /** A second text for each one, for models that read pairs. */
   text_pair?: readonly string[];
   /**
-   * How many workers read the texts: a number from 1 to 64, `true` for one, `false` for none. Default: as many as pay, up to four and to the
-   * number of cores; a call of fewer than 8 million characters needs none. They stay until `dispose()`.
+   * The number of workers, from 1 to 64; `true` is one, `false` is none. Default: none below 8 million characters, then one for each 4 million, at
+   * most four and at most one per core. The workers stay until `dispose()`.
    */
   worker?: boolean | number;
-  /** Ends the call with the signal's reason. */
+  /** Aborts the call. */
   signal?: AbortSignalLike;
 }
 
 /**
- * The special tokens that tokenizer_config.json names; if it names none, those of the vocabulary with the usual names (`[CLS]`, `</s>`, ..).
- * `null`: there is none. A token, or its id, may be set to another one of the vocabulary, or to `null`; one outside the vocabulary is an
- * `InputError`.
+ * The special tokens named in tokenizer_config.json; if it names none, those of the vocabulary with the usual names (`[CLS]`, `</s>`, ..). `null`: there
+ * is none. You can set a token or its id to another one of the vocabulary, or to `null`. One outside the vocabulary throws an `InputError`.
  *
  * @example
  * const tokenizer = await AutoTokenizer.from_pretrained();
@@ -159,71 +158,71 @@ export interface SpecialTokens {
   eos_token: string | null;
   /** The id of `eos_token`. */
   eos_token_id: number | null;
-  /** The token that stands for text that the vocabulary does not know. */
+  /** The token for text that is not in the vocabulary. */
   unk_token: string | null;
   /** The id of `unk_token`. */
   unk_token_id: number | null;
-  /** The token that divides texts. */
+  /** The token that separates texts. */
   sep_token: string | null;
   /** The id of `sep_token`. */
   sep_token_id: number | null;
-  /** The token that fills shorter rows. */
+  /** The token that pads shorter rows. */
   pad_token: string | null;
   /** The id of `pad_token`. */
   pad_token_id: number | null;
-  /** The token that stands for the whole text in classifiers. */
+  /** The token whose vector represents the whole text in classifiers. */
   cls_token: string | null;
   /** The id of `cls_token`. */
   cls_token_id: number | null;
-  /** The token that hides a token to be guessed. */
+  /** The token that masks a token to predict. */
   mask_token: string | null;
   /** The id of `mask_token`. */
   mask_token_id: number | null;
-  /** All of them and those without a name (`extra_special_tokens`), each once, in Python's order. */
+  /** All special tokens, including unnamed ones (`extra_special_tokens`), each once, in Python's order. */
   readonly all_special_tokens: string[];
   /** The ids of `all_special_tokens`, in the same order. */
   readonly all_special_ids: (number | null)[];
 }
 
-/** A token to add, with Python's flags. */
+/** A token to add, with Python's options. */
 export interface AddedToken {
   /** The token's text. */
   content: string;
-  /** Found only where no letter or digit is beside it. Default `false`. */
+  /** Matches only whole words: no letter or digit may be next to it. Default `false`. */
   single_word?: boolean;
-  /** Takes the white space before it. Default `false`. */
+  /** Includes the white space before it. Default `false`. */
   lstrip?: boolean;
-  /** Takes the white space after it. Default `false`. */
+  /** Includes the white space after it. Default `false`. */
   rstrip?: boolean;
-  /** Found in the normalized text, not in the text as it is. Default: `true`, for special tokens `false`. */
+  /** Matches in the normalized text instead of the original. Default `true`; `false` for special tokens. */
   normalized?: boolean;
-  /** Left out by `skip_special_tokens`. Default: as the call says. */
+  /** `skip_special_tokens` leaves it out. Default: as set by the call. */
   special?: boolean;
 }
 
-/** What `add_special_tokens` takes: tokens by the name of their task. */
+/** Special tokens by role, for `add_special_tokens`. */
 export interface SpecialTokenNames {
   /** The token that begins a text. */
   bos_token?: string | AddedToken;
   /** The token that ends a text. */
   eos_token?: string | AddedToken;
-  /** The token that stands for unknown text. */
+  /** The token for text that is not in the vocabulary. */
   unk_token?: string | AddedToken;
-  /** The token that divides texts. */
+  /** The token that separates texts. */
   sep_token?: string | AddedToken;
-  /** The token that fills shorter rows. */
+  /** The token that pads shorter rows. */
   pad_token?: string | AddedToken;
-  /** The token that stands for the whole text. */
+  /** The token whose vector represents the whole text. */
   cls_token?: string | AddedToken;
-  /** The token that hides a token to be guessed. */
+  /** The token that masks a token to predict. */
   mask_token?: string | AddedToken;
-  /** Those without a name. They replace the ones before. */
+  /** Special tokens without a role. They replace the existing ones. */
   extra_special_tokens?: readonly (string | AddedToken)[];
   /** The older name of `extra_special_tokens`. */
   additional_special_tokens?: readonly (string | AddedToken)[];
 }
 
-/** Texts to token ids and back: the result of `AutoTokenizer.from_pretrained`. */
+/** A tokenizer: the result of `AutoTokenizer.from_pretrained`. Converts texts to token ids and back. */
 export interface Tokenizer extends Disposable_, TokenizerHelpers, SpecialTokens {
   (texts: string | readonly string[], options?: TokenizeOptions & { return_tensor?: true }): TensorEncoding;
   (
@@ -235,24 +234,24 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers, SpecialTokens 
     options: TokenizeOptions & { return_tensor: false },
   ): Encoding<number[][], Span[][], number[]>;
   /**
-   * Ids of one text, with special tokens by default. A file whose normalizer or pre-tokenizer lets a text grow beyond 2^26 characters (or
-   * twice its length, if that is more) is an `OutOfMemoryError`. So is one whose decoder makes a text of more than 2^28 bytes.
+   * Converts a text to ids, with special tokens by default. Throws an `OutOfMemoryError` if normalizer or pre-tokenizer make the text longer than 2^26
+   * characters, or twice its length if that is more. The same goes for a decoder that creates more than 2^28 bytes.
    */
   encode(text: string, options?: EncodeOptions): number[];
   /**
-   * Token strings of one text, without special tokens by default. As in Python, an unknown token of Unigram is shown as the text that it
-   * stands for, and an added token with the white space it takes.
+   * Splits a text into token strings, without special tokens by default. As in Python, an unknown token of Unigram appears as its text, and an added
+   * token includes the white space that it matches.
    */
   tokenize(text: string, options?: EncodeOptions): string[];
-  /** The text of ids. An id outside the vocabulary is an `InputError`. */
+  /** Converts ids to text. An id outside the vocabulary throws an `InputError`. */
   decode(ids: TokenIds, options?: DecodeOptions): string;
-  /** The texts of several rows of ids. */
+  /** Converts several rows of ids to texts. */
   batch_decode(batch: readonly TokenIds[] | Tensor, options?: DecodeOptions): string[];
   /**
-   * Renders a chat with the model's `chat_template` and returns its ids, or its text with `tokenize: false`, at once. Needs the package
-   * `@huggingface/jinja`, in a page as `env.jinja`; without it, an `UnsupportedError`. An `InputError`: an unknown option, a template that fails or
-   * does not end within a million steps (and 1,000 more for each message), a message that cannot be continued. With `env.compat`, `return_dict`
-   * and `return_tensor` are `true` by default, and unknown options are variables of the template, as in transformers.js.
+   * Renders a chat with the model's `chat_template` and returns its ids, or its text with `tokenize: false`. Requires the package `@huggingface/jinja`
+   * (in a page as `env.jinja`), otherwise it throws an `UnsupportedError`. Throws an `InputError` for an unknown option and for a message that cannot be
+   * continued. It also throws one if the template fails, or does not finish within a million steps (plus 1,000 per message). With `env.compat`,
+   * `return_dict` and `return_tensor` default to `true`, and unknown options become variables of the template, as in transformers.js.
    *
    * @example
    * const chat = [{ role: 'user', content: 'Where is the bakery?' }];
@@ -269,16 +268,16 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers, SpecialTokens 
   apply_chat_template(chat: Chat, options: ApplyChatTemplateOptions & { return_tensor: true }): Tensor<'int32'>;
   apply_chat_template(chat: Chat, options?: ApplyChatTemplateOptions): number[];
   /**
-   * The template of the model's files, several by name, or `null`. May be set. chat_template.jinja is asked for only if
-   * tokenizer_config.json has a template or an `eos_token`, and no `mask_token`.
+   * The model's chat template, several templates by name, or `null`. Can be set. chat_template.jinja is requested only if tokenizer_config.json has a
+   * template or an `eos_token`, and no `mask_token`.
    */
   chat_template: ChatTemplates | null;
-  /** The template that `apply_chat_template` uses with these options; an `InputError` if there is none. */
+  /** The template that `apply_chat_template` would use with these options. Throws an `InputError` if there is none. */
   get_chat_template(options?: Pick<ApplyChatTemplateOptions, 'chat_template' | 'tools'>): string;
-  /** Token strings of ids; an id outside the vocabulary is an `InputError`. */
+  /** Converts ids to token strings. An id outside the vocabulary throws an `InputError`. */
   convert_ids_to_tokens(ids: TokenIds): string[];
   /**
-   * Ids of token strings, as `tokenize` gives them. A string that is no token has the id of `unk_token`, or `null` without one.
+   * Converts token strings, as returned by `tokenize`, to ids. A string that is not a token gives the id of `unk_token`, or `null` if there is none.
    *
    * @example
    * const tokenizer = await AutoTokenizer.from_pretrained();
@@ -286,13 +285,13 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers, SpecialTokens 
    */
   convert_tokens_to_ids(token: string): number | null;
   convert_tokens_to_ids(tokens: readonly string[]): (number | null)[];
-  /** The text of token strings; one that is no token of the vocabulary is an `InputError`. */
+  /** Converts token strings to text. A string that is not in the vocabulary throws an `InputError`. */
   convert_tokens_to_string(tokens: readonly string[]): string;
-  /** The id of each token, added tokens included: a new `Map`, in the order of ids. */
+  /** A new `Map` from tokens to ids, including added tokens, in the order of ids. */
   get_vocab(): Map<string, number>;
   /**
-   * Adds tokens that the vocabulary lacks, and returns how many, as in Python: they get the next ids, and texts are divided at them. Needs a
-   * vocabulary in tokenizer.json, else an `UnsupportedError`; also one for the tokenizer of a loaded model, which has no vectors for them.
+   * Adds tokens that the vocabulary lacks and returns how many, as in Python. They get the next ids, and texts are split at them. Throws an
+   * `UnsupportedError` without a vocabulary in tokenizer.json, and for the tokenizer of a loaded model, which has no vectors for them.
    *
    * @example
    * const tokenizer = await AutoTokenizer.from_pretrained('./models/bert/');
@@ -307,7 +306,7 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers, SpecialTokens 
     },
   ): number;
   /**
-   * Makes tokens special and gives them their names; those that the vocabulary lacks are added. Returns how many were not added before.
+   * Sets special tokens by role, and adds those that the vocabulary lacks. Returns how many were new.
    *
    * @example
    * const tokenizer = await AutoTokenizer.from_pretrained('./models/bert/');
@@ -315,9 +314,9 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers, SpecialTokens 
    */
   add_special_tokens(tokens: SpecialTokenNames): number;
   /**
-   * The tokenizer as files that `from_pretrained`, Python's too, reads. These are the vocabulary (tokenizer.json, or that of an older
-   * format), tokenizer_config.json with what was set since, and chat_template.jinja if there is a template. folder: in Node, also writes them there;
-   * in a page it is an `UnsupportedError`, and so is the tokenizer of another program's GGUF file.
+   * Returns the tokenizer's files, for `from_pretrained` here and in Python: the vocabulary (tokenizer.json, or an older format), tokenizer_config.json
+   * with your changes, and chat_template.jinja if there is a template. In Node, `folder` also writes them there. Throws an `UnsupportedError` for a
+   * folder in a page, and for the tokenizer of another program's GGUF file.
    *
    * @example
    * const tokenizer = await AutoTokenizer.from_pretrained('./models/bert/');
@@ -326,14 +325,14 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers, SpecialTokens 
    * const same = await AutoTokenizer.from_pretrained(files);
    */
   save_pretrained(folder?: string): Promise<Record<string, Uint8Array>>;
-  /** Where padding goes if a call does not say. May be set. Default: the value in tokenizer_config.json, else `'right'`. */
+  /** Side to pad if a call does not say. Can be set. Default: the value in tokenizer_config.json, else `'right'`. */
   padding_side: 'left' | 'right';
-  /** Maximum tokens of the model, special tokens included; `Infinity` if the files do not say. */
+  /** Maximum tokens of the model, including special tokens; `Infinity` if the files do not say. */
   readonly model_max_length: number;
-  /** Size of the vocabulary, added tokens included. */
+  /** Size of the vocabulary, including added tokens. */
   readonly vocab_size: number;
   /**
-   * Which files decided what.
+   * Reports which files determined the tokenizer.
    *
    * @example
    * const tokenizer = await AutoTokenizer.from_pretrained('./models/bert');
@@ -342,35 +341,35 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers, SpecialTokens 
   info(): TokenizerInfo;
 }
 
-/** What the files of a repository said of its tokenizer. */
+/** How a tokenizer was determined from its files. */
 export interface TokenizerInfo {
-  /** The class of transformers that reads these files, without `Fast`; `null` if they name none. */
+  /** The class in transformers that reads these files, without `Fast`; `null` if the files name none. */
   tokenizer_class: string | null;
-  /** The file and field that named it, such as `'config.json: model_type'`; `null` if none did. */
+  /** The file and field that name it, such as `'config.json: model_type'`; `null` if none does. */
   class_from: string | null;
   /** The file with the vocabulary. */
   vocabulary: string;
-  /** Where normalizer, pre-tokenizer, decoder and template come from: the class, as in transformers 5, or tokenizer.json. */
+  /** The source of normalizer, pre-tokenizer, decoder and template: the class, as in transformers 5, or tokenizer.json. */
   rules: 'class' | 'tokenizer.json';
-  /** The files that had added tokens, besides tokenizer.json. */
+  /** The files that contained added tokens, besides tokenizer.json. */
   added_tokens: string[];
 }
 
-/** A component as in tokenizer.json, such as `{ type: 'Whitespace' }`; `null` for none. */
+/** A component in the form of tokenizer.json, such as `{ type: 'Whitespace' }`; `null` for none. */
 export type TokenizerComponent = {
   /** The component's name, such as `'Whitespace'`. */
   readonly type: string;
   readonly [field: string]: any;
 } | null;
 
-/** How far the training of a tokenizer is. */
+/** Progress of training a tokenizer. */
 export type TrainingProgress =
   | {
       /** Texts are being read. */
       status: 'read';
-      /** Texts so far. */
+      /** Number of texts so far. */
       texts: number;
-      /** Distinct words (as split by the pre-tokenizer) so far. */
+      /** Number of distinct words so far, as split by the pre-tokenizer. */
       words: number;
     }
   | {
@@ -378,14 +377,14 @@ export type TrainingProgress =
       status: 'train';
       /** `'words'` and `'merges'` for BPE and WordPiece, `'seeds'` and `'pieces'` for Unigram. */
       stage: string;
-      /** Percent of the stage. */
+      /** Progress of the stage, in percent. */
       progress: number;
     }
   | { status: 'ready' };
 
 /**
- * What to train. The options are those of Hugging Face's trainers; one that the model does not use is an `InputError`. `normalizer`,
- * `pre_tokenizer`, `post_processor` and `decoder` have defaults for each model:
+ * Options of `AutoTokenizer.train`, as in Hugging Face's trainers. An option that the model does not use throws an `InputError`. The defaults of
+ * `normalizer`, `pre_tokenizer`, `post_processor` and `decoder` depend on the model:
  * - `'wordpiece'`: BERT's (lowercase, `[PAD] [UNK] [CLS] [SEP] [MASK]`, `[CLS] text [SEP]`);
  * - `'bpe'`: GPT-2's (bytes, `<|endoftext|>`);
  * - `'unigram'`: SentencePiece's (NFKC, spaces as `▁`, `<unk> <pad> <s> </s>`);
@@ -393,29 +392,29 @@ export type TrainingProgress =
  * - `'char'`: each character is a token, `<unk> <pad> <s> </s>`.
  */
 export interface TrainOptions {
-  /** The kind of vocabulary. */
+  /** The type of model. */
   model: 'wordpiece' | 'bpe' | 'unigram' | 'word' | 'char';
   /**
-   * Number of tokens, with special tokens. Default 30000; unigram 8000. BPE and WordPiece always keep the alphabet (see `limit_alphabet`),
-   * so a small number is exceeded. Unigram refuses a number below the alphabet and the special tokens with an `InputError` that names
-   * the least. The levels of words and characters keep the most frequent.
+   * Number of tokens, including special tokens. Default 30000; unigram 8000. BPE and WordPiece always keep the alphabet (see `limit_alphabet`), so they
+   * may exceed a small number. Unigram throws an `InputError`, which names the minimum, if the alphabet and special tokens do not fit. `'word'` and
+   * `'char'` keep the most frequent.
    */
   vocab_size?: number;
-  /** Minimum occurrences of a pair (a word, a character) to become a token. Default 0. Not for unigram. */
+  /** Minimum occurrences of a pair (or a word, or a character) to become a token. Default 0. Not for unigram. */
   min_frequency?: number;
-  /** They get the first ids. Default: see the models. */
+  /** Special tokens; they get the first ids. Default: see `TrainOptions`. */
   special_tokens?: readonly string[];
-  /** Added before the special tokens if it is not one of them. Default: see the models; `null`: none. */
+  /** The token for unknown text. It is added before the special tokens if it is not one of them. Default: see `TrainOptions`; `null`: none. */
   unk_token?: string | null;
   /** BPE, WordPiece: maximum size of the alphabet. Default: no limit. */
   limit_alphabet?: number;
-  /** Characters to include even if the texts lack them. Default: none; all 256 bytes with a `ByteLevel` pre-tokenizer. */
+  /** Characters to include even if the texts do not contain them. Default: none; all 256 bytes with a `ByteLevel` pre-tokenizer. */
   initial_alphabet?: string | readonly string[];
   /** BPE, WordPiece: prefix of pieces that do not begin a word. Default `'##'` for WordPiece, else none. */
   continuing_subword_prefix?: string;
   /** BPE, WordPiece: suffix of pieces that end a word. Default: none. */
   end_of_word_suffix?: string;
-  /** BPE, WordPiece: tokens are shorter than this many characters. Default: no limit. */
+  /** BPE, WordPiece: maximum characters of a token, exclusive. Default: no limit. */
   max_token_length?: number;
   /** Unigram: the fraction of pieces that each round keeps. Default 0.75. */
   shrinking_factor?: number;
@@ -423,71 +422,71 @@ export interface TrainOptions {
   n_sub_iterations?: number;
   /** Unigram: maximum characters of a piece. Default 16. */
   max_piece_length?: number;
-  /** Unigram: number of initial pieces: all characters, and at least one more. Default 1000000. */
+  /** Unigram: number of initial pieces; all characters and at least one more are always included. Default 1000000. */
   seed_size?: number;
-  /** What happens to the text first, such as lower case. Default: that of the model, see above. */
+  /** Changes the text first, for example to lower case. Default: see `TrainOptions`. */
   normalizer?: TokenizerComponent;
-  /** What divides the text into words. Default: that of the model, see above. */
+  /** Splits the text into words. Default: see `TrainOptions`. */
   pre_tokenizer?: TokenizerComponent;
-  /** What adds special tokens. Default: that of the model, see above. */
+  /** Adds special tokens. Default: see `TrainOptions`. */
   post_processor?: TokenizerComponent;
-  /** How ids become text again. Default: that of the model, see above. */
+  /** Converts ids back to text. Default: see `TrainOptions`. */
   decoder?: TokenizerComponent;
-  /** Called while texts are read and during training. An exception from it ends the training. */
+  /** Called while texts are read and during training. An exception from it stops the training. */
   progress_callback?: ((info: TrainingProgress) => void) | undefined;
-  /** Ends the training with an `AbortError`, within milliseconds. */
+  /** Cancels the training within milliseconds, with an `AbortError`. */
   signal?: AbortSignalLike | undefined;
-  /** Where `wattn-tokenizer.wasm`, which contains training, is if not beside this script. Needed once. */
+  /** Where `wattn-tokenizer.wasm`, which contains training, is, if not next to this script. Needed once. */
   wasm?: WasmOverride | undefined;
 }
 
-/** A string is one text. An (async) iterator can supply more texts than fit into memory. */
+/** Texts to train on. A string is one text. An (async) iterator can supply more texts than fit into memory. */
 export type TrainingTexts = string | Iterable<string> | AsyncIterable<string>;
 
-/** A tokenizer that `trainTokenizer` made. */
+/** A trained tokenizer: the result of `AutoTokenizer.train`. */
 export interface TrainedTokenizer extends Tokenizer {
-  /** The contents of its tokenizer.json, which Python's `tokenizers` and `transformers` can load. */
+  /** The contents of tokenizer.json, which Python's `tokenizers` and `transformers` can load. */
   save(): string;
-  /** The same as an object, so that `JSON.stringify(tokenizer)` gives a tokenizer.json. */
+  /** tokenizer.json as an object, for `JSON.stringify(tokenizer)`. */
   toJSON(): Record<string, any>;
 }
 
 /** Options of `chunk`. */
 export interface ChunkOptions extends CountOptions {
-  /** Maximum tokens per chunk, special tokens included. */
+  /** Maximum tokens per chunk, including special tokens. */
   max_tokens: number;
-  /** Maximum tokens that a chunk repeats from the previous one; it begins at a word. Default 0. */
+  /** Maximum tokens that a chunk repeats from the previous one, starting at a word. Default 0. */
   overlap?: number;
 }
 
 /** A part of a text, split between paragraphs, sentences or words if possible, without surrounding white space. */
 export interface Chunk {
-  /** `text.slice(start, end)`. */
+  /** The chunk's text, `text.slice(start, end)`. */
   text: string;
-  /** Where it begins in the text, in UTF-16 units. */
+  /** Start offset in the text, in UTF-16 code units. */
   start: number;
-  /** Where it ends in the text, in UTF-16 units. */
+  /** End offset in the text, in UTF-16 code units. */
   end: number;
-  /** The result of `count` for this chunk. */
+  /** Number of tokens of the chunk, as returned by `count`. */
   tokens: number;
 }
 
-/** Decodes tokens as they arrive. The concatenated results of `push` and `end` equal `decode` of all ids. */
+/** Decodes tokens as they arrive. The results of `push` and `end`, concatenated, equal `decode` of all ids. */
 export interface DecodeStream {
-  /** The text completed by these ids; `''` while the last character is incomplete. */
+  /** Adds ids and returns the text that they complete; `''` while the last character is incomplete. */
   push(ids: number | bigint | TokenIds): string;
-  /** The remaining text. Afterwards the stream can be used again. */
+  /** Returns the remaining text. The stream can be reused afterwards. */
   end(): string;
 }
 
-/** What wattn's tokenizers have beside Python's: counting, cutting, decoding as tokens arrive. */
+/** Methods that Python's tokenizers do not have: counting, chunking, streaming decoding. */
 export interface TokenizerHelpers {
-  /** Number of tokens of a text, special tokens included: the length of `encode(text)`. */
+  /** The number of tokens of a text, including special tokens: the length of `encode(text)`. */
   count(text: string, options?: CountOptions): number;
   count(texts: readonly string[], options?: CountOptions): number[];
   /**
-   * The ids of many texts, as `encode` gives those of one. Workers share the texts if there are many; otherwise this thread reads them in steps
-   * of some milliseconds, so that a page stays responsive. Each result is `[tokens]`; results share memory.
+   * The ids of many texts: for each text, what `encode` returns, as an `Int32Array` `[tokens]`. Workers share a large batch. Otherwise this thread
+   * encodes it in steps of a few milliseconds, so that a page stays responsive. The arrays share memory.
    *
    * @example
    * const tokenizer = await AutoTokenizer.from_pretrained();
@@ -495,69 +494,69 @@ export interface TokenizerHelpers {
    * rows.map((ids) => ids.length); // => [4, 5]
    */
   encode_batch(texts: readonly string[], options?: EncodeBatchOptions): Promise<Int32Array[]>;
-  /** Chunks of at most `max_tokens` tokens each, counted on the chunk itself; none for a text of white space. */
+  /** Splits a text into chunks of at most `max_tokens` tokens, counted on the chunk itself. White space alone gives no chunks. */
   chunk(text: string, options: ChunkOptions): Chunk[];
   /**
-   * The beginning of a text that has at most so many tokens, special tokens included. It ends where a token ends, and never within a character (a letter with its marks,
-   * an emoji). `count` of the result is at most `tokens`; it is one or two less if the next character, or the rest of a word, needs more. Fewer tokens than the special
-   * ones are an `InputError`.
+   * Truncates a text to at most `tokens` tokens, including special tokens. The result ends at the end of a token, and never within a character (a letter
+   * with its marks, an emoji). Its `count` may be one or two less than `tokens` if the next character, or the rest of a word, needs more. Throws an
+   * `InputError` if not even the special tokens fit.
    *
    * @example
    * const tokenizer = await AutoTokenizer.from_pretrained();
    * tokenizer.truncate_to('The old boats', 4); // => "The old"
    */
   truncate_to(text: string, tokens: number, options?: CountOptions): string;
-  /** A decoder for tokens that arrive one by one, as a model writes them. */
+  /** Creates a decoder for tokens that arrive one by one, as a model generates them. */
   decode_stream(options?: DecodeOptions): DecodeStream;
 }
 
 /** One message of a chat. */
 export interface ChatMessage {
-  /** Who speaks: `'system'`, `'user'` or `'assistant'`, and what else the template knows. */
+  /** The author: `'system'`, `'user'`, `'assistant'`, or another role that the template knows. */
   role: string;
-  /** What was said. */
+  /** The text of the message. */
   content: string;
-  /** The calls that an assistant asks for. */
+  /** Tool calls by the assistant. */
   tool_calls?: readonly ToolCall[];
-  /** What a model wrote to itself before it answered. */
+  /** The model's reasoning before its answer. */
   reasoning_content?: string;
-  /** The call whose result this message of the role `'tool'` has. */
+  /** For a message of the role `'tool'`: the id of the call whose result it contains. */
   tool_call_id?: string;
   [more: string]: unknown;
 }
 
-/** A call of a tool, in OpenAI's form, with the arguments as an object: chat templates write them as JSON themselves. */
+/** A tool call in OpenAI's form, but with the arguments as an object, because chat templates convert them to JSON. */
 export interface ToolCall {
-  /** Nine letters and digits, or what the model wrote. */
+  /** The call's id: nine letters and digits, or the id that the model wrote. */
   id: string;
   /** Always `'function'`, as in OpenAI's API. */
   type: 'function';
-  /** The name, and the arguments by the names of the parameters. */
+  /** The function's name, and the arguments by parameter name. */
   function: { name: string; arguments: Record<string, any> };
 }
 
-/** Which tools a model may call: as it likes, none, at least one of all, or this one. */
+/** Which tools a model may call: any or none as it decides, none, at least one, or a specific one. */
 export type ToolChoice =
   | 'auto'
   | 'none'
   | 'required'
   | {
-      /** The tool that is called. */
+      /** The name of the tool. */
       name: string;
     }
   | {
       /** Always `'function'`, as in OpenAI's API. */
       type: 'function';
-      /** The tool that is called. */
+      /** The name of the tool. */
       function: { name: string };
     }
   | null;
 
-/** A message as a program may give it, with its text in parts if the template reads them. */
+/** A message of a chat as input. Its text may be in parts, if the template supports that. */
 export interface Message {
   /** As in `ChatMessage`. */
   role: 'user' | 'assistant' | 'system' | (string & {});
-  /** What was said: a text, or parts such as `{ type: 'text', text }`. May be left out beside `tool_calls`. */
+  /** The text, or parts such as `{ type: 'text', text }`. Can be omitted with `tool_calls`. */
   content?: string | readonly { type: string; [field: string]: any }[] | null;
   /** As in `ChatMessage`. */
   tool_calls?: readonly ToolCall[];
@@ -565,44 +564,44 @@ export interface Message {
   reasoning_content?: string;
   /** As in `ChatMessage`. */
   tool_call_id?: string;
-  /** As in `ChatMessage`: the name of a tool, or of who speaks. */
+  /** The name of a tool or of the author, as in `ChatMessage`. */
   name?: string;
 }
 
-/** The messages of a chat, the first one first. */
+/** The messages of a chat, in order. */
 export type Chat = readonly (ChatMessage | Message)[];
 
-/** The chat template of a model, or several by name: `default`, `tool_use`, .. */
+/** A model's chat template, or several by name: `default`, `tool_use`, .. */
 export type ChatTemplates = string | { readonly [name: string]: string };
 
-/** What a chat template is given. */
+/** Options for rendering a chat template. */
 export interface ChatTemplateOptions {
-  /** Appends the beginning of an assistant's answer. Default `false`, as in Python. */
+  /** Adds the beginning of an assistant's answer at the end. Default `false`, as in Python. */
   add_generation_prompt?: boolean;
   /**
-   * Leaves the last message open, so that a model continues it: the text ends where that message's text ends. `true`: its `content`; a
-   * string: another field, such as `'reasoning_content'`. Default `false`. Not together with `add_generation_prompt`.
+   * Leaves the last message open so that the model continues it: the rendered text ends with that message's text. `true`: its `content`; a string:
+   * another field, such as `'reasoning_content'`. Default `false`. Not together with `add_generation_prompt`.
    */
   continue_final_message?: boolean | string;
-  /** A template to use instead of the model's own, or the name of one of several. Default: `tool_use` with `tools` if there is one, else `default`. */
+  /** A template to use instead of the model's, or the name of one of its templates. Default: `tool_use` with `tools` if it exists, else `default`. */
   chat_template?: string;
-  /** `true` (default): ids; `false`: the text. */
+  /** `true` (default) returns ids, `false` returns the text. */
   tokenize?: boolean;
-  /** Functions that the model may call, as JSON Schemas, for templates that use them. */
+  /** Functions that the model may call, as JSON Schemas, for templates that support tools. */
   tools?: readonly unknown[];
-  /** Documents for retrieval, for templates that use them. */
+  /** Documents for retrieval, for templates that support them. */
   documents?: readonly unknown[];
-  /** Further variables of the template, such as `{ enable_thinking: false }`. */
+  /** Additional variables of the template, such as `{ enable_thinking: false }`. */
   chat_template_kwargs?: Readonly<Record<string, unknown>>;
 }
 
 /** Options of `apply_chat_template`. */
 export interface ApplyChatTemplateOptions
   extends ChatTemplateOptions, Pick<TokenizeOptions, 'padding' | 'truncation' | 'max_length' | 'return_tensor'> {
-  /** `true`: the result of the tokenizer's call, with `input_ids` and `attention_mask`. Default `false`: the ids alone. */
+  /** `true` returns a tokenizer's result with `input_ids` and `attention_mask`. Default `false`: only the ids. */
   return_dict?: boolean;
-  /** `true`: ids are Tensors. Default: `return_dict`. */
+  /** `true` returns ids as Tensors. Default: the value of `return_dict`. */
   return_tensor?: boolean;
-  /** Further options of the tokenizer's call. */
+  /** Additional options of the tokenizer's call. */
   tokenizer_kwargs?: TokenizeOptions;
 }

@@ -86,8 +86,8 @@ interface Run {
 }
 
 /**
- * Fine-tunes a loaded model: its layers, low-rank additions to them (LoRA), or a head. `from_pretrained` loads, `fit` learns, `save` gives files
- * that Python's libraries read.
+ * Fine-tunes a model: its layers, low-rank adapters (LoRA), or a head. `from_pretrained` loads it, `fit` trains it, and `save` returns files that
+ * Python's libraries can read.
  *
  * @example
  * const rows = [
@@ -123,10 +123,10 @@ export class Trainer {
   ) {}
 
   /**
-   * Loads a model to be fine-tuned. It needs `wattn-full-simd.wasm` or `wattn-full-relaxed.wasm`, which only this and rare models load.
-   * Weights are trained in float32, whatever the file has. `null`: the model in the package.
+   * Loads a model for fine-tuning. This needs `wattn-full-simd.wasm` or `wattn-full-relaxed.wasm`, which only training and a few rare models load.
+   * Weights are trained in float32, whatever type the file has. `null`: the bundled model.
    *
-   * InputError: an option is unknown or wrong.
+   * Throws an `InputError` if an option is unknown or invalid.
    *
    *     const trainer = await Trainer.from_pretrained('sentence-transformers/all-MiniLM-L6-v2', { task: 'text-classification', worker: true });
    *     for await (const { step, max_steps, loss } of trainer.fit(rows)) console.log(step, max_steps, loss);
@@ -166,14 +166,14 @@ export class Trainer {
     return new Trainer(await start(own.head), settings as unknown as Settings, true, origin);
   }
 
-  /** The classifier that `fit` made by SetFit's recipe. It uses this Trainer's model. */
+  /** The classifier that `fit` trained by SetFit's recipe. It uses this Trainer's model. */
   get classifier(): TextClassifier {
     if (this.fitted) return this.fitted;
     throw new StateError(`${where}: expected fit() of labelled texts to have ended, without a head`);
   }
 
   /**
-   * What the model as it is now says: arguments and results are those of the pipeline of its task.
+   * Runs the model in its current state. Arguments and results are those of its task's pipeline.
    *
    *     await trainer.predict('It has not arrived', { top_k: 3 }); // [{ label: 'delivery', score: 0.93 }, ..]
    */
@@ -187,7 +187,7 @@ export class Trainer {
   }
 
   /**
-   * What is trained, in a line; how many weights, once `plan()` or `fit()` has begun. `console.log(trainer)` shows it in Node.
+   * One line about what is trained, including the number of weights once `plan()` or `fit()` was called. `console.log(trainer)` shows it in Node.
    *
    *     String(trainer); // "Trainer(bert, text-classification, lora of query, value: 73,728 of 22,713,216 weights)"
    */
@@ -206,23 +206,23 @@ export class Trainer {
     return this.toString();
   }
 
-  /** Facts about the model that is trained. */
+  /** Facts about the model in training. */
   info(): ModelInfo {
     return this.engine.info;
   }
 
-  /** Sentence vectors of the model as it is now; see `pipeline('feature-extraction')`. */
+  /** Computes embeddings with the model in its current state, see `pipeline('feature-extraction')`. */
   async embed(texts: string | readonly string[], options: EmbedOptions = {}): Promise<Embeddings> {
     const { pooled } = this.engine.info;
     return (await embed(this.engine, texts, pooled ? options : { pooling: 'mean', ...options })) as Embeddings;
   }
 
   /**
-   * The memory that training takes, before it begins. batch: texts of an update that run at once. tokens: of the longest of them; default: the
-   * model's limit. rows: of the training set, which say whether there will be a new head, and of how many labels, and which words occur. Where
-   * words learn (`method: 'full'`), the optimizer has numbers for those alone. Without rows they are those of one update.
+   * Estimates the memory for training before it begins. `batch`: number of texts of an update that run at once. `tokens`: length of the longest;
+   * default: the model's limit. `rows`: the training set, which determines a new head, its number of labels, and the words that occur. If embeddings are
+   * trained (`method: 'full'`), the optimizer only keeps numbers for these words. Without rows, the words of one update are assumed.
    *
-   * InputError: `method: 'head'` needs rows, unless the checkpoint has the head.
+   * Throws an `InputError` if `method: 'head'` has no rows and the checkpoint has no head.
    *
    *     const { total } = await trainer.plan({ batch: 16, tokens: 64, rows });
    */
@@ -254,9 +254,9 @@ export class Trainer {
   }
 
   /**
-   * Trains on rows. `await` it for the report of the last update (undefined: there was none to do), or watch it with `for await`. Then each
-   * update waits for the loop, so that its body sees the model as it is after that update. Leaving the loop, or `signal`, ends the training after
-   * the current update, and the weights so far are kept. A second call with the same rows goes on where the last one stopped.
+   * Trains on rows. `await` it for the report of the last update (undefined if there was nothing to do), or use `for await` to receive every report.
+   * Each update then waits for the loop, so its body sees the model right after that update. Leaving the loop, or `signal`, stops training after the
+   * current update and keeps the weights so far. Another call with the same rows resumes training.
    *
    *     await trainer.fit(rows);
    *     for await (const { step, max_steps, loss } of trainer.fit(rows)) console.log(step, max_steps, loss);
@@ -468,9 +468,9 @@ export class Trainer {
   }
 
   /**
-   * The files of the trained weights. LoRA: PEFT's `adapter_config.json` and `adapter_model.safetensors`. Other methods: the whole model, as
-   * sentence-transformers and transformers read it. With `task: 'text-classification'` also `classifier.json` and `classifier.safetensors`
-   * (see `Classifier.load`).
+   * Returns the trained weights as files. LoRA: PEFT's `adapter_config.json` and `adapter_model.safetensors`. Other methods: the whole model, for
+   * sentence-transformers and transformers. With `task: 'text-classification'` also `classifier.json` and `classifier.safetensors` (see
+   * `Classifier.load`).
    */
   async save(): Promise<TrainedFiles> {
     if (!this.run || !this.adapted) throw new StateError('trainer.save: expected fit() before');
@@ -489,8 +489,8 @@ export class Trainer {
   }
 
   /**
-   * The state of the run: the trained weights, the optimizer's moments, the best evaluation with its weights, and hashes of the rows and the
-   * model. A run that goes on from it ends with the same bits. It has a hash of its own: `fit` refuses a damaged one (`ModelFormatError`).
+   * Returns the state of the run: the trained weights, the optimizer's state, the best evaluation with its weights, and hashes of the rows and the
+   * model. A run resumed from it gives identical results. It contains its own hash, so `fit` rejects damaged bytes (`ModelFormatError`).
    */
   async state(): Promise<Uint8Array> {
     if (!this.run) throw new StateError('trainer.state: expected fit() before');
@@ -509,7 +509,7 @@ export class Trainer {
     this.best = best;
   }
 
-  /** Releases the model with all its memory, and ends the worker. */
+  /** Frees all memory of the model and stops the worker. */
   async dispose(): Promise<void> {
     this.engine.dispose();
   }

@@ -6,28 +6,28 @@ import type { TrainLoss } from '../host/wire.js';
 import type { Tensor as NnTensor } from '../nn/tensor.js';
 import type { Chat } from '../tokenizer/types.js';
 
-/** sentence-transformers' losses, and SetFit's `SupConLoss`. */
+/** Losses of sentence-transformers, and SetFit's `SupConLoss`. */
 export type SentenceLoss = Exclude<TrainLoss, HeadLoss | `own_${string}`>;
 
-/** torch's losses, of a head's logits. */
+/** Losses of torch, over a head's logits. */
 export type HeadLoss = 'CrossEntropyLoss' | 'BCEWithLogitsLoss' | 'MSELoss';
 
-/** What a loss of one's own reads of a model, for the rows of an update or a part of it. */
+/** The model's outputs that a custom loss reads, for the rows of an update or a part of it. */
 export interface LossOutputs {
   /**
-   * Sentence vectors as `embed` gives them, `[rows, dim]`: a tensor for each column of texts, as of anchors and positives. Only of models without a
-   * head. The type has three, so that a loss may take out as many as its rows have.
+   * Sentence embeddings, as returned by `embed`, `[rows, dim]`: one tensor per column of texts, such as anchors and positives. Only for models without a
+   * head. The type has three, so a loss can destructure as many as its rows have.
    */
   embeddings: [NnTensor, NnTensor, NnTensor];
-  /** Only of a head: `[rows, labels]`; of heads over tokens `[tokens, labels]`, of language models `[tokens to learn, vocabulary]`. */
+  /** A head's logits: `[rows, labels]`; for token heads `[tokens, labels]`, for language models `[tokens to learn, vocabulary]`. */
   logits: NnTensor;
-  /** `[tokens]`, only of heads over tokens and of language models: what each token should be, -100 where it does not count. */
+  /** The target of each token, `[tokens]`; -100 for tokens that do not count. Only for token heads and language models. */
   labels: Tensor<'int32'>;
 }
 
 /**
- * A loss of one's own: a function of `nn` over what the model gives, and of the rows as they were given to `fit`, with all their members. It
- * returns one number, whose gradient goes back into the model. Modules of `nn` in it learn by an optimizer of their own.
+ * A custom loss: a function, written with `nn`, of the model's outputs and of the rows passed to `fit`, with all their members. It returns one number,
+ * whose gradient flows back into the model. Modules of `nn` inside it need their own optimizer.
  *
  * @example
  * // Cosines become what a teacher says.
@@ -39,7 +39,7 @@ export interface LossOutputs {
  */
 export type OwnLoss = (outputs: LossOutputs, rows: any[]) => NnTensor | Promise<NnTensor>;
 
-/** Options of `Trainer.from_pretrained`: what is trained, and how. */
+/** Options of `Trainer.from_pretrained`: what to train, and how. */
 export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | 'context_length'> {
   /**
    * `'text-classification'`: rows `{ text[, text_pair], label }`, `{ text, labels }` (any number of labels) or with a number as label
@@ -57,11 +57,12 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
    * `'feature-extraction'`: sentence vectors, from pairs, scored pairs, triplets or labelled texts.
    */
   task: 'text-classification' | 'token-classification' | 'text-generation' | 'text2text-generation' | 'feature-extraction';
-  /** Trains in a Web Worker (in Node a worker thread), so that a page never waits. Default `false`. */
+  /** Trains in a Web Worker (in Node, a worker thread), so that a page is never blocked. Default `false`. */
   worker?: boolean;
   /**
-   * `'lora'` (default): low-rank additions to some matrices (arXiv 2106.09685), a small file. `'full'`: all layers and, without
-   * `freeze_embeddings`, the embeddings. `'last_layers'`: the last `last_layers` layers. `'head'`: the head alone. A head, if there is one, is trained by each method.
+   * Which weights to train. `'lora'` (default): low-rank adapters of some matrices (arXiv 2106.09685), saved as a small file. `'full'`: all layers and,
+   * unless `freeze_embeddings` is set, the embeddings. `'last_layers'`: the last `last_layers` layers. `'head'`: only the head. Every method also trains
+   * the head, if there is one.
    */
   method?: 'lora' | 'full' | 'last_layers' | 'head';
   /** LoRA: the rank. Default 8. */
@@ -70,87 +71,84 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
   lora_alpha?: number;
   /** LoRA: multiplies by `lora_alpha / sqrt(r)` instead (arXiv 2312.03732). Default `false`. */
   use_rslora?: boolean;
-  /** LoRA: the length of each row of a weight is learned apart from its direction (DoRA, arXiv 2402.09353). Default `false`. */
+  /** LoRA: trains the length of each weight row separately from its direction (DoRA, arXiv 2402.09353). Default `false`. */
   use_dora?: boolean;
-  /** LoRA: the share of what a matrix reads that its addition drops at random in each update, as in PEFT. Default 0. */
+  /** LoRA: the fraction of a module's inputs that the adapter drops at random in each update, as in PEFT. Default 0. */
   lora_dropout?: number;
-  /**
-   * LoRA: biases that are trained too: `'none'` (default), `'all'` of the model, or `'lora_only'`, those of the target modules. Saved with the
-   * adapter.
-   */
+  /** LoRA: which biases are trained and saved with the adapter: `'none'` (default), `'all'`, or `'lora_only'`, those of the target modules. */
   bias?: 'none' | 'all' | 'lora_only';
   /**
-   * LoRA: the last parts of the matrices' names in the checkpoint, as in PEFT, or `'all-linear'`. Default: queries and values (`['query',
-   * 'value']` of a BERT, `['q_proj', 'v_proj']` of a Llama).
+   * LoRA: the modules that get an adapter, by the last parts of their names in the checkpoint, as in PEFT, or `'all-linear'`. Default: queries and
+   * values (`['query', 'value']` for BERT, `['q_proj', 'v_proj']` for Llama).
    */
   target_modules?: readonly string[] | 'all-linear';
   /**
-   * LoRA: modules that are trained whole beside it and saved with the adapter, by the ends of their names in the checkpoint, as in PEFT:
-   * `['pooler']`, `['embed_tokens', 'lm_head']`, `['LayerNorm']`. A new head, or that of a classifier, is trained in any case. Embeddings that are
-   * the head over the vocabulary, too, remain one. An `InputError` names modules that are alike if there is none.
+   * LoRA: modules that are fully trained and saved with the adapter, by the ends of their names in the checkpoint, as in PEFT: `['pooler']`,
+   * `['embed_tokens', 'lm_head']`, `['LayerNorm']`. A new head, or a classifier's, is always trained. Tied embeddings stay tied. If no module matches,
+   * an `InputError` names similar ones.
    */
   modules_to_save?: readonly string[];
-  /** With `method: 'last_layers'`; of an encoder-decoder the decoder's. Default 2. */
+  /** With `method: 'last_layers'`: the number of layers to train; for an encoder-decoder, those of the decoder. Default 2. */
   last_layers?: number;
   /**
-   * Default: `'SupConLoss'` for labelled texts, `'MultipleNegativesRankingLoss'` for `{ anchor, positive[, negative] }`, `'CoSENTLoss'` for
-   * `{ sentence1, sentence2, score }`. Of a head: `'CrossEntropyLoss'`, `'BCEWithLogitsLoss'` for `labels`, `'MSELoss'` for numbers. A checkpoint
-   * that has a head learns its labels; for other labels, `'SupConLoss'` leaves that head alone.
+   * The loss. Default: `'SupConLoss'` for labelled texts, `'MultipleNegativesRankingLoss'` for `{ anchor, positive[, negative] }`, `'CoSENTLoss'` for `{
+   * sentence1, sentence2, score }`. For a head: `'CrossEntropyLoss'`, `'BCEWithLogitsLoss'` for `labels`, `'MSELoss'` for numbers. A checkpoint with a
+   * head is trained on its own labels; for other labels, `'SupConLoss'` ignores that head.
    *
-   * A function: a loss of one's own over the sentence vectors, or over the logits of a checkpoint's head (see `OwnLoss`). Rows may then have
-   * only their texts, and any other members. It runs where it was written, with a worker too, and a validation set is judged by it.
+   * A function: a custom loss over the sentence embeddings, or over the logits of a checkpoint's head (see `OwnLoss`). Rows then only need texts, and
+   * may have any other members. It always runs on the caller's thread, even with a worker, and also evaluates the validation set.
    */
   loss?: SentenceLoss | HeadLoss | OwnLoss;
-  /** What cosines are multiplied by in MultipleNegativesRankingLoss and CoSENTLoss. Default 20. */
+  /** Factor of cosines in MultipleNegativesRankingLoss and CoSENTLoss. Default 20. */
   scale?: number;
-  /** Default 0.5 for ContrastiveLoss, 5 for TripletLoss and BatchAllTripletLoss. */
+  /** Margin of the loss. Default 0.5 for ContrastiveLoss, 5 for TripletLoss and BatchAllTripletLoss. */
   margin?: number;
-  /** The temperature of SupConLoss. Default 0.1. */
+  /** Temperature of SupConLoss. Default 0.1. */
   temperature?: number;
   /**
-   * The share of a label that CrossEntropyLoss spreads evenly over all labels, from 0 to 1 (arXiv 1512.00567), as in transformers. Validation
-   * judges without it. Default 0.
+   * The fraction of a label that CrossEntropyLoss spreads evenly over all labels, from 0 to 1 (arXiv 1512.00567), as in transformers. Not used for
+   * validation. Default 0.
    */
   label_smoothing_factor?: number;
-  /** Passes over all rows. Default 1, of a head 3; few labelled texts are passed as often as `max_steps` needs. */
+  /** Number of passes over all rows. Default 1; for a head 3; for few labelled texts, as many as `max_steps` needs. */
   epochs?: number;
-  /** Updates of the weights; instead of epochs. Default for labelled texts: 40, and more with more rows. */
+  /** Number of updates, instead of `epochs`. Default for labelled texts: 40, more with more rows. */
   max_steps?: number;
-  /** Rows of an update. Default 24, and 64 where there are more than 24 labels; of a head 16. */
+  /** Rows per update. Default 24, or 64 with more than 24 labels; for a head 16. */
   batch_size?: number;
   /**
-   * Divides a batch into so many parts that run one after the other, for memory. A part counts for the texts or, with language models and tags,
-   * the tokens that it has, so the gradient is that of the whole batch. Losses that compare texts compare those of a part. Default 1.
+   * Splits a batch into this many parts that run one after another, to save memory. Parts are weighted by their number of texts (for language models and
+   * tags: tokens), so the gradient equals that of the whole batch. Losses that compare texts only compare texts within a part. Default 1.
    */
   gradient_accumulation_steps?: number;
-  /** AdamW's. Default 2e-3 for LoRA, 1e-4 otherwise; with a head 1e-3 for LoRA, 5e-5 for layers, 1e-2 for `'head'`. */
+  /** Learning rate of AdamW. Default 2e-3 for LoRA, 1e-4 otherwise; with a head 1e-3 for LoRA, 5e-5 for layers, 1e-2 for `'head'`. */
   learning_rate?: number;
-  /** `'linear'` (default): from the end of the warm-up down to 0. `'cosine'`: likewise, along half a cosine. */
+  /** The learning rate after the warm-up. `'linear'` (default): falls linearly to 0. `'cosine'`: falls to 0 along a half cosine. */
   lr_scheduler_type?: 'linear' | 'cosine' | 'constant' | 'constant_with_warmup';
-  /** Default: a tenth of all updates. */
+  /** Number of updates of the warm-up. Default: a tenth of all updates. */
   warmup_steps?: number;
-  /** AdamW's, of matrices. Default 0.01. */
+  /** Weight decay of AdamW, for matrices. Default 0.01. */
   weight_decay?: number;
-  /** AdamW's. Defaults 0.9, 0.999, 1e-8. */
+  /** Decay rate of AdamW's average of gradients. Default 0.9. */
   adam_beta1?: number;
-  /** How slowly AdamW forgets the squares of gradients. Default 0.999. */
+  /** Decay rate of AdamW's average of squared gradients. Default 0.999. */
   adam_beta2?: number;
-  /** What AdamW adds to the divisor. Default 1e-8. */
+  /** Added to AdamW's denominator. Default 1e-8. */
   adam_epsilon?: number;
-  /** The norm that gradients are clipped to; 0: they are not. Default 1. */
+  /** Maximum gradient norm; gradients are clipped to it. 0: no clipping. Default 1. */
   max_grad_norm?: number;
-  /** Maximum tokens of a text. Default: the model's own limit, and at most 1024 of a language model. */
+  /** Maximum tokens of a text. Default: the model's own limit, for a language model at most 1024. */
   max_length?: number;
-  /** `true`: drops activations at random, where transformers does and with the rates of config.json. Default `false`. */
+  /** `true` applies dropout where transformers does, with the rates in config.json. Default `false`. */
   dropout?: boolean;
-  /** `true`: computes the activations of a layer twice instead of keeping them, for less memory. The results are the same. Default `false`. */
+  /** `true` recomputes a layer's activations instead of keeping them, to save memory. The results are the same. Default `false`. */
   checkpointing?: boolean;
   /**
-   * With `method: 'full'`: whether words, positions, token types and a language model's head stay as they are. They are most of the weights of a
-   * small model; each word that occurs in the rows takes memory in training, and all of a language model's head does. Default `false`.
+   * With `method: 'full'`: does not train the embeddings of words, positions and token types, nor a language model's head. They are most of a small
+   * model's weights, and training them takes memory for each word in the rows, and for all of a language model's head. Default `false`.
    */
   freeze_embeddings?: boolean;
-  /** The seed for the order of rows and LoRA's first values. Default 0. */
+  /** Seed for the order of rows and LoRA's initial values. Default 0. */
   seed?: number;
 }
 
@@ -158,9 +156,9 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
 export interface LabelledText {
   /** The text, or the first of a pair. */
   text: string;
-  /** A second text, for models that judge pairs. */
+  /** A second text, for models that classify pairs. */
   text_pair?: string;
-  /** A number: regression. */
+  /** The label. A number means regression. */
   label: string | number;
 }
 /** A text with any number of labels. */
@@ -169,10 +167,10 @@ export interface ManyLabels {
   text: string;
   /** The second text of a pair. */
   text_pair?: string;
-  /** Those that hold. */
+  /** The labels that apply. */
   labels: readonly string[];
 }
-/** The data sets' names; tags as `'B-LOC'`, or their numbers. */
+/** Words with tags, under the usual names of data sets. Tags are names such as `'B-LOC'`, or their indices. */
 export interface TaggedWords {
   /** The words of a sentence. */
   tokens: readonly string[];
@@ -185,32 +183,32 @@ export interface AnchorRow {
   anchor: string;
   /** A text that belongs to the anchor, such as the answer. */
   positive: string;
-  /** A text that does not belong to the anchor, though it may look like it. */
+  /** A text that does not belong to the anchor, though it may look similar. */
   negative?: string;
 }
-/** Two sentences, and how alike people find them. */
+/** Two sentences with a human similarity score. */
 export interface ScoredPair {
   /** The first sentence. */
   sentence1: string;
   /** The second sentence. */
   sentence2: string;
-  /** From 0 to 1; for ContrastiveLoss 0 or 1. */
+  /** The score, from 0 to 1; for ContrastiveLoss 0 or 1. */
   score: number;
 }
-/** For language models. */
+/** A row for a language model. */
 export type LanguageRow =
   | {
-      /** A text to continue. */
+      /** A text to learn. */
       text: string;
     }
   | {
       /** A chat, which the model's template formats. */
       messages: Chat;
     };
-/** For encoder-decoders: what is read, and what is to be made of it, by one of these names each. */
+/** A row for an encoder-decoder: an input and a target, each under one of these names. */
 export type TransformedText = (
   | {
-      /** What is read. */
+      /** The input. */
       text: string;
     }
   | {
@@ -232,7 +230,7 @@ export type TransformedText = (
 ) &
   (
     | {
-        /** What is to be made of the text. */
+        /** The target. */
         target: string;
       }
     | {
@@ -248,10 +246,10 @@ export type TransformedText = (
         highlights: string;
       }
   );
-/** With a loss of one's own: texts, and whatever the loss reads. */
+/** A row for a custom loss: texts, and any other members that the loss reads. */
 export type OwnRow = (
   | {
-      /** A text by itself. */
+      /** A single text. */
       text: string;
     }
   | {
@@ -262,88 +260,88 @@ export type OwnRow = (
     }
 ) &
   Readonly<Record<string, unknown>>;
-/** All rows of a set are of one kind. */
+/** A row of a training set. All rows of a set must have the same form. */
 export type TrainingRow = OwnRow | LabelledText | LanguageRow | TransformedText | ManyLabels | TaggedWords | AnchorRow | ScoredPair;
 
 /** Options of `Trainer.fit`. */
 export interface FitOptions {
-  /** Rows of the same kind that are judged, never learned from. The weights of the best evaluation are kept. */
+  /** Rows of the same form for evaluation only. The weights of the best evaluation are kept. */
   validation?: readonly TrainingRow[];
-  /** Updates between two evaluations. Default: an epoch, at most a fifth of all updates. */
+  /** Number of updates between two evaluations. Default: an epoch, at most a fifth of all updates. */
   eval_steps?: number;
-  /** Ends the training after so many evaluations in a row without a better one. Default: never. */
+  /** Stops training after this many evaluations in a row without improvement. Default: never. */
   early_stopping_patience?: number;
   /**
-   * What `trainer.state()` gave during a run with the same rows, options and model: goes on from there, to the same bits. A `StateError` says
-   * what differs.
+   * Bytes from `trainer.state()` of a run with the same rows, options and model. Resumes that run, with identical results. Throws a `StateError` if
+   * something differs.
    */
   resume_from_checkpoint?: Uint8Array;
-  /** Ends the training after the current step; the weights so far are kept. */
+  /** Stops training after the current update. The weights so far are kept. */
   signal?: AbortSignalLike | undefined;
 }
 
-/** What one update did. */
+/** The report of one update. */
 export interface TrainingReport {
   /** Updates so far. */
   step: number;
-  /** Updates of the whole run. */
+  /** Total number of updates. */
   max_steps: number;
-  /** Passes over the rows so far, a fraction. */
+  /** Number of passes over the rows so far; may be fractional. */
   epoch: number;
-  /** The mean loss of this update's rows. */
+  /** Mean loss of this update's rows. */
   loss: number;
-  /** The Euclidean norm of the gradient, before clipping. */
+  /** Euclidean norm of the gradient, before clipping. */
   grad_norm: number;
-  /** The learning rate of this update. */
+  /** Learning rate of this update. */
   learning_rate: number;
-  /** Tokens of this update. */
+  /** Number of tokens in this update. */
   tokens: number;
-  /** Estimated from the updates and evaluations so far. */
+  /** Estimated seconds left. */
   seconds_left: number;
-  /** After some updates, with `validation`. */
+  /** The evaluation after this update, if there was one. */
   evaluation?: Evaluation;
 }
 
-/** The measures of a validation set, from 0 to 1; spearman from -1. */
+/** The results on a validation set, from 0 to 1; `spearman` from -1. */
 export interface Evaluation {
   /**
-   * The share of labelled texts that is right, without a head by the nearest of the labels' mean vectors over the training rows. Of anchors: the share whose own
-   * positive is the nearest of all.
+   * The fraction of labelled texts that are correct; without a head, by the nearest mean vector of a label's training rows. For anchors: the fraction
+   * whose own positive is the nearest.
    */
   accuracy?: number;
-  /** Macro F1 of labelled texts. */
+  /** Macro F1 for labelled texts. */
   macro_f1?: number;
-  /** F1 of several labels, over all labels of all texts; of tagged words, over entities, which must be right as a whole. */
+  /** F1 over all labels of all texts for several labels; for tagged words, over entities, which must match exactly. */
   f1?: number;
-  /** The mean loss of a language model's token, and e to its power; the mean of a loss of one's own. */
+  /** Mean loss per token of a language model, or the mean of a custom loss. */
   loss?: number;
-  /** e to the power of `loss`. */
+  /** `e` to the power of `loss`. */
   perplexity?: number;
-  /** The mean squared error of numbers. */
+  /** Mean squared error, for regression. */
   mse?: number;
-  /** The rank correlation of scores: of pairs' cosines, or of a head's numbers. */
+  /** Spearman correlation with the scores: of pairs' cosines, or of a head's numbers. */
   spearman?: number;
-  /** Whether no evaluation before was better. */
+  /** Whether this is the best evaluation so far. */
   best: boolean;
 }
 
-/** What training takes, in bytes. */
+/** The memory for training, in bytes. */
 export interface TrainingPlan {
-  /** Weights that change, of how many. */
+  /** Number of weights that are trained. */
   trainable: number;
-  /** All weights of the model. */
+  /** Number of all weights. */
   all: number;
-  /** The model itself. */
+  /** Bytes of the model itself. */
   weights: number;
-  /** A number for each weight that changes; of words, for those of an update. */
+  /** Bytes of gradients: one number per trained weight; for embeddings, only for the words of an update. */
   gradients: number;
-  /** AdamW's two numbers for each weight that changes; of words, for those that occur in the rows. */
+  /** Bytes of AdamW's state: two numbers per trained weight; for embeddings, only for words that occur in the rows. */
   optimizer: number;
-  /** What a step keeps of its forward pass for the backward pass. */
+  /** Bytes of activations that the forward pass keeps for the backward pass. */
   activations: number;
   /** The sum of the four. */
   total: number;
 }
 
-/** A Trainer's files by name. */
+/** The files from `Trainer.save`, by name. */
 export type TrainedFiles = Record<string, Uint8Array>;

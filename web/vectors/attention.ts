@@ -95,10 +95,9 @@ function rollOutCross(given: Seq2SeqAttentions): CrossRollout {
 }
 
 /**
- * Attention rollout (arXiv 2005.00928): the share of each input token in each output token, from the attentions of all layers,
- * `[batch, seq, seq]`. Each row sums to 1. attentions: from a call of an encoder or decoder with `output_attentions`. For an
- * encoder-decoder, pass its output: the result has the shares of the decoder's tokens (`target`) and of the source's (`source`), which
- * together sum to 1.
+ * Attention rollout (arXiv 2005.00928): combines the attentions of all layers into the contribution of each input token to each output token, `[batch,
+ * seq, seq]`. Each row sums to 1. Pass the `attentions` of an encoder or decoder called with `output_attentions`. For an encoder-decoder, pass its
+ * output: the result has the contributions of the decoder's tokens (`target`) and of the source's (`source`), which together sum to 1.
  *
  * @example
  * const [tokenizer, model] = [await AutoTokenizer.from_pretrained(), await AutoModel.from_pretrained()];
@@ -142,9 +141,9 @@ function toView(
 }
 
 /**
- * Data for BertViz's head and model views (`params` of its JavaScript; in Python `head_view(torch.tensor(attn).unsqueeze(1), tokens)`).
- * tokens: the row's tokens without padding. For an encoder-decoder, pass its output and the tokens of both parts: the views are Encoder,
- * Decoder and Cross, if their attentions are present, as from `model_view(encoder_attention=...)`.
+ * Converts attentions to the data of BertViz's head and model views (`params` of its JavaScript; in Python `head_view(torch.tensor(attn).unsqueeze(1),
+ * tokens)`). `tokens` are the row's tokens without padding. For an encoder-decoder, pass its output and the tokens of both parts: the views are Encoder,
+ * Decoder and Cross, if their attentions are present, as with `model_view(encoder_attention=...)`.
  *
  * @example
  * const [tokenizer, model] = [await AutoTokenizer.from_pretrained(), await AutoModel.from_pretrained()];

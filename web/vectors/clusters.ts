@@ -14,7 +14,7 @@ function toRows(where: string, embeddings: Vectors): Float64Array[] {
 }
 
 /**
- * The pairs of rows with the highest cosine, best first. Of each row, only its `top_k` nearest rows are considered.
+ * The pairs of rows with the highest cosine, best first. Only the `top_k` nearest rows of each row are considered.
  *
  * @example
  * const embed = await pipeline('feature-extraction');
@@ -40,8 +40,8 @@ export function paraphrase_mining(embeddings: Vectors, options: ParaphraseOption
 }
 
 /**
- * Communities of rows whose cosine with a central row is at least `threshold`, largest first. They are disjoint. Each begins with its
- * central row, followed by the others, nearest first.
+ * Finds disjoint groups of rows whose cosine with a central row is at least `threshold`, largest first. Each begins with its central row, followed by
+ * the others, nearest first.
  *
  * @example
  * const embed = await pipeline('feature-extraction');
@@ -128,7 +128,7 @@ function lloyd(rows: readonly Float64Array[], centres: Float64Array[], iteration
 }
 
 /**
- * Groups rows in `count` clusters around their means, by Euclidean distance. For cosine, pass vectors of unit length.
+ * Groups rows into `count` clusters around their means, by Euclidean distance. For cosine, pass unit-length vectors.
  *
  * @example
  * const embed = await pipeline('feature-extraction');

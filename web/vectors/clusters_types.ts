@@ -9,13 +9,13 @@ export interface ParaphraseOptions {
   max_pairs?: number;
 }
 
-/** Rows i < j and their cosine. */
+/** Two similar rows, i < j. */
 export interface ParaphrasePair {
   /** Their cosine, from -1 to 1. */
   score: number;
-  /** The number of one row. */
+  /** Index of the first row. */
   i: number;
-  /** The number of the other row; greater than `i`. */
+  /** Index of the second row; greater than `i`. */
   j: number;
 }
 
@@ -29,7 +29,7 @@ export interface CommunityOptions {
 
 /** Options of `k_means`. */
 export interface KMeansOptions {
-  /** Runs with different initial centres; the best is returned. Default 4. */
+  /** Number of runs with different initial centres; the best is returned. Default 4. */
   n_init?: number;
   /** Maximum iterations per run. Default 300. */
   max_iterations?: number;
@@ -39,9 +39,9 @@ export interface KMeansOptions {
 
 /** The result of `k_means`. */
 export interface Clusters {
-  /** `[rows]`: the cluster of each row. */
+  /** The cluster of each row, `[rows]`. */
   labels: Int32Array;
-  /** `[clusters, dim]` */
+  /** The centre of each cluster, `[clusters, dim]`. */
   centroids: Tensor<'float32'>;
   /** Sum of squared distances between rows and their centroids. */
   inertia: number;

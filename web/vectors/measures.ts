@@ -15,7 +15,7 @@ function ranks(values: readonly number[]): number[] {
 
 const meanOf = (values: readonly number[]) => values.reduce((sum, x) => sum + x, 0) / values.length;
 
-/** Pearson's correlation; 0 if one side is constant. */
+/** Pearson correlation; 0 if one side is constant. */
 export function pearson(a: readonly number[], b: readonly number[]): number {
   const [meanA, meanB] = [meanOf(a), meanOf(b)];
   let [ab, aa, bb] = [0, 0, 0];
@@ -28,7 +28,7 @@ export function pearson(a: readonly number[], b: readonly number[]): number {
   return aa > 0 && bb > 0 ? ab / Math.sqrt(aa * bb) : 0;
 }
 
-/** Spearman's rank correlation: Pearson's of the ranks. */
+/** Spearman correlation: the Pearson correlation of ranks. */
 export const spearman = (a: readonly number[], b: readonly number[]): number => pearson(ranks(a), ranks(b));
 
 export interface Counts {

@@ -71,9 +71,9 @@ function toBits({ data, dims: [rows, dim] }: Tensor<'float32'>): Uint8Array {
 }
 
 /**
- * Quantises embeddings `[rows, dim]`. `'int8'`, `'uint8'`: 256 steps between minimum and maximum of each component, taken from
- * `calibration_embeddings`, else from the embeddings themselves. `'binary'`, `'ubinary'`: one bit per component, eight per byte,
- * `[rows, dim / 8]` (for `'binary'`, the bytes minus 128). The values equal Python's.
+ * Quantises embeddings `[rows, dim]`. `'int8'`, `'uint8'`: 256 steps between minimum and maximum of each component, taken from `calibration_embeddings`,
+ * or else from the embeddings themselves. `'binary'`, `'ubinary'`: one bit per component, eight per byte, `[rows, dim / 8]` (for `'binary'`, the bytes
+ * minus 128). Values match sentence-transformers'.
  *
  * @example
  * const embed = await pipeline('feature-extraction');

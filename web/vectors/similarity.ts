@@ -62,7 +62,7 @@ function cosine(a: Float64Array, b: Float64Array): number {
 }
 
 /**
- * Cosine of the angle between two vectors, each `[dim]` or `[1, dim]`; 0 if one of them is zero.
+ * Cosine similarity of two vectors, each `[dim]` or `[1, dim]`; 0 if one of them is zero.
  *
  * @example
  * cos_sim([1, 0], [1, 1]); // => 0.7071
@@ -74,7 +74,7 @@ export function cos_sim(a: Vector, b: Vector): number {
 }
 
 /**
- * Dot product of two vectors, each `[dim]` or `[1, dim]`. For vectors of unit length it equals `cos_sim`.
+ * Dot product of two vectors, each `[dim]` or `[1, dim]`. For unit-length vectors it equals `cos_sim`.
  *
  * @example
  * dot_score([1, 2], [3, 4]); // => 11

@@ -12,7 +12,7 @@ export type Vectors = readonly Vector[] | TensorBase;
 export interface SearchOptions {
   /** Maximum hits per query. Default 10. */
   top_k?: number;
-  /** A similarity; greater is nearer. Default `cos_sim`. */
+  /** The similarity function; larger is more similar. Default `cos_sim`. */
   score_function?: (query: Float64Array, entry: Float64Array) => number;
 }
 
@@ -34,69 +34,72 @@ export interface QuantizeOptions {
 
 /** The input of BertViz. */
 export interface BertvizData {
-  /** attn: `[layers][heads][left_text][right_text]`. name: 'Encoder', 'Decoder' or 'Cross' for encoder-decoders. */
+  /** One view each. `attn`: `[layers][heads][left_text][right_text]`. `name`: `'Encoder'`, `'Decoder'` or `'Cross'` for encoder-decoders. */
   attention: { name: string | null; attn: number[][][][]; left_text: string[]; right_text: string[] }[];
-  /** What BertViz shows first: `'all'`, or the `name` of an attention. */
+  /** The view that BertViz shows first: `'all'`, or the `name` of an attention. */
   default_filter: string;
-  /** Numbers of the layers that BertViz shows. */
+  /** Indices of the layers to show. */
   include_layers: number[];
-  /** Numbers of the heads that BertViz shows. */
+  /** Indices of the heads to show. */
   include_heads: number[];
-  /** How many heads each layer has. */
+  /** Number of heads per layer. */
   total_heads: number;
 }
 
 /** The tokens of one row of an encoder-decoder. */
 export interface BertvizTokens {
-  /** The source's tokens, which the encoder read. */
+  /** The source's tokens, for the encoder. */
   encoder_tokens?: readonly string[];
-  /** The target's tokens, which the decoder read. */
+  /** The target's tokens, for the decoder. */
   decoder_tokens?: readonly string[];
 }
 
 /** The attentions in an encoder-decoder's output (`Seq2SeqOutput`). */
 export interface Seq2SeqAttentions {
-  /** One of each layer: `[batch, heads, source, source]`. */
+  /** One tensor per layer: `[batch, heads, source, source]`. */
   encoder_attentions?: Tensor<'float32'>[];
-  /** One of each layer: `[batch, heads, target, target]`. */
+  /** One tensor per layer: `[batch, heads, target, target]`. */
   decoder_attentions?: Tensor<'float32'>[];
-  /** One of each layer: `[batch, heads, target, source]`. */
+  /** One tensor per layer: `[batch, heads, target, source]`. */
   cross_attentions?: Tensor<'float32'>[];
 }
 
-/** The share of each input token in each of the decoder's output tokens; the rows of both together sum to 1. */
+/** The contribution of each input token to each of the decoder's output tokens. Rows of both tensors together sum to 1. */
 export interface CrossRollout {
-  /** `[batch, target, target]`. */
+  /** Contributions of the decoder's tokens, `[batch, target, target]`. */
   target: Tensor<'float32'>;
-  /** `[batch, target, source]`. */
+  /** Contributions of the source's tokens, `[batch, target, source]`. */
   source: Tensor<'float32'>;
 }
 
-/** Counts for each text. */
+/** Facts about each text. */
 export interface TextCounts {
-  /** `[texts]`: tokens processed, including special tokens and the prompt, in all windows. */
+  /** Number of tokens processed per text, `[texts]`, in all windows, including special tokens and the prompt. */
   tokens: Int32Array;
-  /** `[texts]`: whether the text was truncated. */
+  /** Whether each text was truncated, `[texts]`. */
   truncated: boolean[];
   /**
-   * `[texts]`: the share of the text's tokens, from 0 to 1, that the vocabulary does not know. The more there are, the less a vector says:
-   * texts in a script that the model never saw are all alike.
+   * The fraction of each text's tokens, from 0 to 1, that are not in the vocabulary, `[texts]`. The higher it is, the less an embedding means: texts in
+   * a script that the model never saw all look the same.
    */
   unknown: number[];
-  /** `[texts]`: number of windows; 1 without `on_overflow: 'window'`. */
+  /** Number of windows per text, `[texts]`; 1 without `on_overflow: 'window'`. */
   windows: Int32Array;
 }
 
-/** Embeddings whose numbers are a byte each, or a bit, with the counts of their texts. */
+/** Quantised embeddings, one byte or one bit per component, with facts about their texts. */
 export type QuantizedEmbeddings = Tensor<'int8' | 'uint8'> & TextCounts;
 
-/** Pooled: `[texts, dim]`, with `windows: 'each'` `[windows, dim]`. With `pooling: 'none'`: `[texts, longest, hidden]`, padded with zeros. */
+/**
+ * Embeddings with facts about their texts. Pooled: `[texts, dim]`, or `[windows, dim]` with `windows: 'each'`. With `pooling: 'none'`: `[texts, longest,
+ * hidden]`, padded with zeros.
+ */
 export interface Embeddings extends Tensor<'float32'>, TextCounts {}
 
 /** A label and its score. */
 export interface LabelScore {
   /** The label's name, from config.json or from the examples that a classifier learned. */
   label: string;
-  /** From 0 to 1, unless raw logits were asked for. */
+  /** The score, from 0 to 1, unless you requested raw logits. */
   score: number;
 }

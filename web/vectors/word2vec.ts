@@ -7,58 +7,58 @@ import { itemsOf } from '../core/texts.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { WordVectors } from './word_vectors.js';
 
-/** A sentence: its words, or a text that is split at white space. */
+/** A sentence: a list of words, or a text that is split at white space. */
 export type Sentence = string | readonly string[];
-/** A string is a text with one sentence per line. */
+/** Sentences to train on. A string is a text with one sentence per line. */
 export type Sentences = string | Iterable<Sentence> | AsyncIterable<Sentence>;
 
-/** How far the training of word vectors is. */
+/** Progress of training word vectors. */
 export interface Word2VecProgress {
-  /** `'read'`: sentences are being read; `'train'`: vectors are being trained; `'ready'`: the end. */
+  /** `'read'`: reading sentences; `'train'`: training; `'ready'`: done. */
   status: 'read' | 'train' | 'ready';
-  /** read: words read so far. */
+  /** With `'read'`: number of words so far. */
   words?: number;
-  /** While it trains, the percentage that is done. */
+  /** With `'train'`: progress in percent. */
   progress?: number;
-  /** While it trains, the epoch, from 1. */
+  /** With `'train'`: the epoch, from 1. */
   epoch?: number;
 }
 
-/** Names and defaults are gensim's. */
+/** Options of `Word2Vec.train`, under gensim's names and with its defaults. */
 export interface Word2VecOptions {
-  /** Numbers of a vector. Default 100. */
+  /** Components per vector. Default 100. */
   vector_size?: number;
-  /** Words that count as context on each side. Default 5. */
+  /** Context words on each side. Default 5. */
   window?: number;
-  /** Ignores words that occur less often. Default 5. */
+  /** Ignores words with fewer occurrences. Default 5. */
   min_count?: number;
-  /** true: skip-gram; false (default): CBOW. */
+  /** `true`: skip-gram; `false` (default): CBOW. */
   sg?: boolean;
-  /** Whether hierarchical softmax takes the place of negative sampling. Default `false`. */
+  /** Uses hierarchical softmax instead of negative sampling. Default `false`. */
   hs?: boolean;
   /** Negative samples per pair; 0: no negative sampling. Default 5. */
   negative?: number;
-  /** Downsamples words with a greater share of the corpus than this. Default 1e-3. */
+  /** Downsamples words that make up more than this fraction of the corpus. Default 1e-3. */
   sample?: number;
-  /** Passes over the sentences. Default 5. */
+  /** Number of passes over the sentences. Default 5. */
   epochs?: number;
-  /** The learning rate at the beginning. Default 0.025. */
+  /** Initial learning rate. Default 0.025. */
   alpha?: number;
-  /** The learning rate at the end, to which it falls in a straight line. Default 1e-4. */
+  /** Final learning rate, reached linearly. Default 1e-4. */
   min_alpha?: number;
-  /** CBOW: uses the mean of the context (default) or its sum. */
+  /** CBOW: uses the mean of the context (default) instead of its sum. */
   cbow_mean?: boolean;
-  /** Negative samples are drawn by the words' counts to this power. Default 0.75. */
+  /** Exponent of word counts when drawing negative samples. Default 0.75. */
   ns_exponent?: number;
-  /** `true` (default): each word's window is random, from 1 to `window`, so that near words count more. */
+  /** `true` (default): each word's window is random, from 1 to `window`, so near words count more. */
   shrink_windows?: boolean;
   /** Seed of SplitMix64; the same seed gives the same vectors everywhere. Default 1. */
   seed?: number;
-  /** Turns words to lower case. Default `false`. */
+  /** Converts words to lower case. Default `false`. */
   lowercase?: boolean;
-  /** Called while sentences are read and during training. An exception from it ends the training. */
+  /** Called while sentences are read and during training. An exception from it stops the training. */
   progress_callback?: (progress: Word2VecProgress) => void;
-  /** Ends the training with an `AbortError`. */
+  /** Cancels the training with an `AbortError`. */
   signal?: AbortSignalLike;
 }
 
@@ -187,7 +187,7 @@ async function read(
 }
 
 /**
- * Word vectors trained from sentences (arXiv 1301.3781, arXiv 1310.4546), as gensim trains them.
+ * Word vectors trained from sentences (arXiv 1301.3781, arXiv 1310.4546), as in gensim.
  *
  * @example
  * const sentences = Array.from({ length: 200 }, (_, i) => (i % 2 ? 'the boat sails on the sea' : 'a cook eats bread with salt'));
@@ -195,7 +195,7 @@ async function read(
  * words.most_similar('boat').length; // => 10
  */
 export class Word2Vec extends WordVectors {
-  /** How often each word occurred. */
+  /** Number of occurrences of each word. */
   readonly counts: Float64Array;
 
   private constructor(words: readonly string[], vectors: Float32Array, vector_size: number, counts: Float64Array) {
@@ -204,8 +204,8 @@ export class Word2Vec extends WordVectors {
   }
 
   /**
-   * Learns word vectors from sentences: arXiv 1301.3781, 1310.4546. It runs in steps of a few milliseconds, so that pages stay responsive.
-   * `signal` ends it with an `AbortError`.
+   * Trains word vectors on sentences: arXiv 1301.3781, 1310.4546. Training runs in steps of a few milliseconds, so pages stay responsive. `signal`
+   * cancels it with an `AbortError`.
    */
   static async train(sentences: Sentences, options: Word2VecOptions = {}): Promise<Word2Vec> {
     options = readOptions('Word2Vec.train', options, kRules);

@@ -6,7 +6,7 @@ import { TensorBase } from '../core/tensor_base.js';
 import { concat, floatText } from '../core/texts.js';
 import { best } from './similarity.js';
 
-/** A word and its cosine with what was asked, from -1 to 1. */
+/** A word and its cosine similarity to the query, from -1 to 1. */
 export type Neighbour = [word: string, score: number];
 
 /** Options of `most_similar`. */
@@ -15,26 +15,26 @@ export interface MostSimilarOptions {
   positive?: string | readonly (string | ArrayLike<number>)[];
   /** Words or vectors to subtract: `'man'` in king - man + woman. Default: none. */
   negative?: string | readonly (string | ArrayLike<number>)[];
-  /** How many words to return. Default 10. */
+  /** Number of words to return. Default 10. */
   topn?: number;
-  /** Searches only this many of the first (most common) words. */
+  /** Searches only this many of the most common words. */
   restrict_vocab?: number;
 }
 
 /** Options for reading a file of word vectors. */
 export interface ReadOptions {
-  /** A `word2vec` file (default) begins with a line with the number of words and the size; a `glove` file does not. */
+  /** `'word2vec'` (default): the file begins with the number of words and the vector size. `'glove'`: it does not. */
   format?: 'word2vec' | 'glove';
-  /** The binary form of word2vec. */
+  /** `true`: word2vec's binary format. */
   binary?: boolean;
   /** Reads only this many words. */
   limit?: number;
 }
 /** Options for writing a file of word vectors. */
 export interface WriteOptions {
-  /** `'word2vec'` (default): the file begins with the number of words and the size of a vector. `'glove'`: it does not. */
+  /** `'word2vec'` (default): the file begins with the number of words and the vector size. `'glove'`: it does not. */
   format?: 'word2vec' | 'glove';
-  /** `true`: the binary form of word2vec. Default `false`: text. */
+  /** `true`: word2vec's binary format. Default `false`: text. */
   binary?: boolean;
 }
 
@@ -45,18 +45,18 @@ type Wanted = string | readonly (string | ArrayLike<number>)[] | undefined;
 const asList = (wanted: Wanted) => (wanted === undefined ? [] : typeof wanted === 'string' ? [wanted] : [...wanted]);
 
 /**
- * Words with a vector each: arithmetic with them, reading and writing their files.
+ * Word vectors: similarity, analogies, and reading and writing files.
  *
  * @example
  * const words = WordVectors.load(new TextEncoder().encode('2 2\nboat 1 0\nsea 0.9 0.1\n'));
  * words.similarity('boat', 'sea'); // => 0.9939
  */
 export class WordVectors {
-  /** The most common first. */
+  /** The words, the most common first. */
   readonly words: readonly string[];
-  /** Numbers of a vector. */
+  /** Components per vector. */
   readonly vector_size: number;
-  /** `[words, vector_size]` */
+  /** The vectors, `[words, vector_size]`. */
   readonly vectors: Float32Array;
   private readonly ids: Map<string, number>;
   private unit: Float32Array | undefined;
@@ -72,17 +72,17 @@ export class WordVectors {
     words.forEach((word, id) => this.ids.has(word) || this.ids.set(word, id));
   }
 
-  /** How many words there are. */
+  /** Number of words. */
   get size(): number {
     return this.words.length;
   }
 
-  /** Whether there is a vector for the word. */
+  /** Whether the word has a vector. */
   has(word: string): boolean {
     return this.ids.has(word);
   }
 
-  /** The vector of a word, a copy. */
+  /** A copy of a word's vector. */
   get(word: string): Tensor<'float32'> {
     const begin = this.idOf(word) * this.vector_size;
     return new Tensor('float32', this.vectors.slice(begin, begin + this.vector_size), [this.vector_size]);
@@ -156,7 +156,7 @@ export class WordVectors {
     };
   }
 
-  /** The words nearest by cosine to the mean of the positive and the negated negative directions: neighbours, or analogies. */
+  /** The words with the highest cosine to the mean of the positive and the negated negative vectors: neighbours, or analogies. */
   most_similar(wanted: string | MostSimilarOptions): Neighbour[] {
     const options = typeof wanted === 'string' ? { positive: wanted } : (wanted ?? {});
     const { positive, negative, without, topn, count } = this.query('WordVectors.most_similar', options);
@@ -168,7 +168,7 @@ export class WordVectors {
     return this.best(this.cosines(this.direction(mean), count), without, topn);
   }
 
-  /** 3CosMul (Levy and Goldberg 2014): the product of the positive words' (1 + cos) / 2 over that of the negative ones'. */
+  /** The same by 3CosMul (Levy and Goldberg 2014): the product of (1 + cos) / 2 over positive words, divided by that over negative words. */
   most_similar_cosmul(options: MostSimilarOptions): Neighbour[] {
     const { positive, negative, without, topn, count } = this.query('WordVectors.most_similar_cosmul', options);
     const scores = new Float64Array(count).fill(1);
@@ -183,19 +183,19 @@ export class WordVectors {
     return this.best(scores, without, topn);
   }
 
-  /** `a` is to `b` as `c` is to ...? */
+  /** Solves an analogy: `a` is to `b` as `c` is to ...? */
   analogy(a: string, b: string, c: string, options: { topn?: number } = {}): Neighbour[] {
     options = readOptions('WordVectors.analogy', options, { topn: 'count' });
     return this.most_similar({ positive: [b, c], negative: [a], topn: options?.topn ?? 1 });
   }
 
-  /** The cosine of two words. */
+  /** Cosine similarity of two words. */
   similarity(a: string, b: string): number {
     const [left, right] = [this.direction(a), this.direction(b)];
     return left.reduce((sum, value, j) => sum + value * (right[j] as number), 0);
   }
 
-  /** The word least similar to the mean of the given words. */
+  /** The word that is least similar to the mean of the given words. */
   doesnt_match(words: readonly string[]): string {
     if (!Array.isArray(words) || words.length === 0) {
       throw new InputError(`WordVectors.doesnt_match: expected words, found ${Array.isArray(words) ? 'none' : describe(words)}`);
@@ -207,7 +207,7 @@ export class WordVectors {
     return words[scores.indexOf(Math.min(...scores))] as string;
   }
 
-  /** The bytes of a word2vec or GloVe file. */
+  /** Writes a word2vec or GloVe file and returns its bytes. */
   save(options: WriteOptions = {}): Uint8Array {
     options = readOptions('WordVectors.save', options, { format: ['word2vec', 'glove'], binary: 'boolean' });
     const { format = 'word2vec', binary = false } = options;
@@ -228,7 +228,7 @@ export class WordVectors {
     return concat(Uint8Array, parts);
   }
 
-  /** Reads files written by `save`, word2vec, gensim and GloVe. */
+  /** Reads files written by `save`, word2vec, gensim or GloVe. */
   static load(bytes: Uint8Array | ArrayBuffer | string, options: ReadOptions = {}): WordVectors {
     options = readOptions('WordVectors.load', options, kReadRules);
     const { format = 'word2vec', binary = false, limit = Infinity } = options;

@@ -4,15 +4,16 @@ import { describe, InputError, UnsupportedError } from '../../core/errors.js';
 import { Tensor } from '../../core/tensor.js';
 
 /**
- * The ids so far of each text, prompt included, and their scores, `[texts, vocab_size]`. It changes the scores in place, or returns others.
+ * Changes the next token's scores. Receives the ids so far of each text, including the prompt, and the scores, `[texts, vocab_size]`. Changes the scores
+ * in place, or returns new ones.
  */
 export type LogitsFunction = (input_ids: bigint[][], logits: Tensor<'float32'>) => Tensor<'float32'> | undefined | void;
 
-/** A processor is called as a function, as in transformers.js. */
+/** Processors are called as functions, as in transformers.js. */
 export interface LogitsProcessor extends LogitsFunction {}
 
 /**
- * Changes scores before a token is chosen. A subclass has `_call`; instances are called as functions.
+ * Base class of functions that change scores before a token is chosen. Override `_call`; instances are called as functions.
  *
  *     class NoComma extends LogitsProcessor {
  *       _call(input_ids, logits) {
@@ -35,14 +36,14 @@ export class LogitsProcessor {
     const call = ((...args: Parameters<LogitsFunction>) => (call as LogitsProcessor)._call(...args)) as unknown;
     return Object.setPrototypeOf(call, new.target.prototype);
   }
-  /** The scores to go on with, `[texts, vocab_size]`: those that it was given, or others. */
+  /** Returns the scores to continue with, `[texts, vocab_size]`: the given tensor or a new one. */
   _call(_input_ids: bigint[][], _logits: Tensor<'float32'>): Tensor<'float32'> | undefined | void {
     throw new UnsupportedError('LogitsProcessor: expected a subclass with _call()');
   }
 }
 
 /**
- * Several processors, in their order.
+ * A list of processors that run in order.
  *
  *     const processors = new LogitsProcessorList();
  *     processors.push(new NoComma());
@@ -52,20 +53,20 @@ export class LogitsProcessor {
  * processors.extend([(ids, logits) => logits]);
  */
 export class LogitsProcessorList extends LogitsProcessor {
-  /** Those in the list. */
+  /** The processors in the list. */
   processors: LogitsFunction[] = [];
-  /** Adds a processor to the end of the list. */
+  /** Appends a processor. */
   push(item: LogitsFunction): void {
     this.processors.push(item);
   }
-  /** Adds several processors to the end of the list. */
+  /** Appends several processors. */
   extend(items: readonly LogitsFunction[]): void {
     this.processors.push(...toProcessors('LogitsProcessorList.extend', items));
   }
   override _call(input_ids: bigint[][], logits: Tensor<'float32'>): Tensor<'float32'> {
     return this.processors.reduce((scores, each) => askProcessor(each, input_ids, scores), logits);
   }
-  /** The processors in turn. */
+  /** Iterates over the processors in order. */
   *[Symbol.iterator](): Generator<LogitsFunction, void, undefined> {
     yield* this.processors;
   }

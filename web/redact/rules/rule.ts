@@ -1,9 +1,9 @@
 // What a rule is.
 
-/** Kinds that rules find. */
+/** What rules can find. */
 export const kRuleNames = ['email', 'phone', 'iban', 'card', 'national_id', 'ip', 'mac', 'url_secret', 'key', 'crypto', 'birth_date', 'address'] as const; // prettier-ignore
 
-/** A kind that rules find. */
+/** A kind of data that rules can find. */
 export type RuleName = (typeof kRuleNames)[number];
 
 /** What a rule found. */
