@@ -133,7 +133,7 @@ export function search(browser: OpenBrowser): void {
     expect((await page.call('index', 'there', {}, 'info')).store).toBe('indexeddb');
     await page.call('forbidStores', ['opfs']);
     expect(await page.call('index', 'here', {}, 'size')).toMatch(
-      /^StateError: Index: 'here' is kept in the origin's private files, which cannot be read now/,
+      /^StateError: Index: 'here' is in the origin private file system, which cannot be read now/,
     );
     expect(await page.call('index', 'new', {}, 'size')).toBe(0);
   });
@@ -185,9 +185,7 @@ export function search(browser: OpenBrowser): void {
       page.call('index', 'full', { store: 'opfs', chunk: false }, method, ...args);
     expect(await call('add', documents)).toMatchObject({ added: 3 });
     await client.send('Storage.overrideQuotaForOrigin', { origin: server.url, quotaSize: 2_000_000 });
-    expect(await call('add', big)).toMatch(
-      /^StateError: Index: 'full' cannot store \d+ bytes \(.*Quota.*what was stored before is there/,
-    );
+    expect(await call('add', big)).toMatch(/^StateError: Index: 'full' cannot store \d+ bytes \(.*Quota.*stored data is unchanged/);
     await client.send('Storage.overrideQuotaForOrigin', { origin: server.url });
     const size = await call('size');
     expect(size).toBeGreaterThanOrEqual(3);

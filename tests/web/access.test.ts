@@ -263,7 +263,7 @@ describe('a hub that refuses', () => {
       return error.message.replace(/^.*? \(/, '(');
     };
     const missing =
-      "(hubs respond so for private, gated and missing repositories: check the name, or pass a token with the option 'token' or, in Node, HF_TOKEN)";
+      "(private, gated and missing repositories get this response: check the name, or pass a token with the option 'token' or, in Node, HF_TOKEN)";
     const terms = `(the repository is gated: accept its terms at ${page}, and pass a token with the option 'token' or, in Node, HF_TOKEN)`;
     const access = `(the token has no access: accept the terms at ${page}, or use a token that may read this repository)`;
     expect(await said(401, {}, '')).toBe(missing);
@@ -388,13 +388,13 @@ describe('a repository that holds only ONNX', () => {
     expect([embed.info().original, (await load('org/tiny')).info().original]).toEqual(['org/tiny', undefined]);
     console.warn = warn;
     expect(warnings).toEqual([
-      "wattn: 'Xenova/tiny' holds only ONNX: its original 'org/tiny' is loaded (env.resolveOriginal = false: an error instead)",
+      "wattn: 'Xenova/tiny' has only ONNX files: its original 'org/tiny' is loaded (env.resolveOriginal = false throws instead)",
     ]);
     expect(Buffer.from(await packModel('Xenova/tiny')).equals(Buffer.from(await packModel(tiny)))).toBe(true);
     await expectError(
       load('Xenova/tiny', { revision: 'v1' }),
       'ModelFormatError',
-      /pipeline\(\.\., 'org\/tiny'\)\. It is not loaded by itself, because the option 'revision' \('v1'\) names one of 'Xenova\/tiny'/,
+      /pipeline\(\.\., 'org\/tiny'\)\. It is not loaded automatically, because the option 'revision' \('v1'\) names one of 'Xenova\/tiny'/,
     );
     // What a card names may be the model that this one was trained from.
     for (const [name, value] of [

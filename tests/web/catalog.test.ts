@@ -89,7 +89,7 @@ describe('who shows the list', () => {
     expect(await ids('--max-bytes', '1870112')).toEqual(['wattn-story']);
     expect(await ids('--language', 'sw')).toEqual(['intfloat/multilingual-e5-small']);
     expect((await wattn(['models', '--json', '--language', 'xx'])).out).toBe('');
-    expect((await wattn(['models', '--language', 'xx'])).out).toMatch(/^No model of the list/);
+    expect((await wattn(['models', '--language', 'xx'])).out).toMatch(/^No model in the list/);
     const said = await wattn(['models', '--task', 'summarize']);
     expect(said.out).toContain('google-t5/t5-small\n  ');
     expect(said.out).toContain('242 MB to download');

@@ -338,7 +338,7 @@ describe('wattn download, wattn cache', () => {
   it('end with one line and status 2 on what is wrong', async () => {
     const wrong: [string[], RegExp][] = [
       [['download'], /expected a model to download/],
-      [['download', './folder'], /expected a hub id .*found '.\/folder'/],
+      [['download', './folder'], /expected a Hub id .*found '.\/folder'/],
       [['cache', 'purge'], /expected list, delete or clear, found 'purge'/],
       [['cache', 'delete'], /expected the model to delete/],
       [['cache', 'clear', 'org/tiny'], /clear: expected no model/],

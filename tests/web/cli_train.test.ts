@@ -316,7 +316,7 @@ describe('wattn train', () => {
     await refused(args(data, 'rows.jsonl'), /--out: cannot make the folder \S+rows\.jsonl/);
     await refused(
       [...args(data, 'out'), '--validation', file('v.jsonl', '{"anchor":"a","positive":"b"}')],
-      /--validation: expected rows of the kind of the training rows/,
+      /--validation: expected rows like the training rows/,
     );
     expect(linesOf(await wattn(args(data, 'out', '--max-steps', '1', '--options', '{"weight_decay":0}'))).length).toBe(2);
   });

@@ -131,7 +131,7 @@ describe('the default model', () => {
     const models = tasks.map((task) => kDefaults[kAliases[task] ?? task]!);
     expect([...asked].sort()).toEqual([...new Set(models.map(([model]) => model))].sort());
     for (const [model, licence] of models) {
-      expect(said.join('\n')).toContain(`was asked for without a model: '${model}' (${licence}) is loaded`);
+      expect(said.join('\n')).toContain(`': '${model}' (${licence}) is loaded`);
       expect(['MIT', 'Apache-2.0']).toContain(licence);
     }
     const guide = readFileSync(join(root, 'docs/tasks.md'), 'utf8');

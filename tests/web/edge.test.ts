@@ -119,7 +119,7 @@ describe('on the edge', () => {
         said.push(await work().then(() => 'nothing', (error) => (error instanceof WattnError ? '' : 'raw ') + error.message));
       console.log(JSON.stringify(said));`);
     expect(said).toEqual([
-      expect.stringMatching(/^response_format: there are no constraints on the edge, .*; generate in a page, or in Node/),
+      expect.stringMatching(/^response_format: the edge build has no constraints; generate in a page, Node or Deno/),
       expect.stringMatching(/^model: wattn-default.gguf is not in this bundle, .*: name a model by its URL, or pass its bytes/),
       expect.stringMatching(/^model: '.\/model' is a path, and there are no files here/),
       expect.stringMatching(/^worker: there are no workers on the edge: load the model without/),
@@ -127,8 +127,8 @@ describe('on the edge', () => {
       expect.stringMatching(/^wasm: wattn-tokenizer.wasm is not in this bundle: import 'wattn\/tokenizer', too/),
       expect.stringMatching(/^Index: 'notes' cannot be kept here without the option 'store': expected an R2 bucket, .*found none/),
       expect.stringMatching(/found 'opfs'$/),
-      expect.stringMatching(/^pack: packing is not part of the edge's build, .*: pack in Node, Deno or a page/),
-      expect.stringMatching(/^distill: distilling is not part of the edge's build, .*: distil in Node, Deno or a page/),
+      expect.stringMatching(/^pack: the edge build cannot pack: pack in Node, Deno or a page/),
+      expect.stringMatching(/^distill: the edge build cannot distil: distil in Node, Deno or a page/),
       expect.stringMatching(/^language: the words of 'de' are not in this bundle: import 'wattn\/languages', too/),
       expect.stringMatching(/^language: the words of 'de' are not in this bundle: import 'wattn\/languages', too/),
     ]);
@@ -323,9 +323,9 @@ describe('a given store', () => {
     await expectError(
       Index.open('notes', { store: 5 as never }),
       'InputError',
-      /expected a place's name, or an object with list, get, put and delete/,
+      /expected a string, or an object with list, get, put and delete/,
     );
-    await expectError(Index.list({ store: {} as never }), 'InputError', /expected a place's name, or an object with list/);
+    await expectError(Index.list({ store: {} as never }), 'InputError', /expected a string, or an object with list/);
     const damaged = keyValue(new Map([['wattn/notes', Uint8Array.of(9, 9, 9)]]));
     await expectError(Index.open('notes', { store: damaged }), 'ModelFormatError', /the value of wattn\/notes in KV is damaged/);
   });

@@ -300,7 +300,7 @@ describe('pipeline', () => {
       [{ worker: 'yes' }, 'InputError', /option 'worker'/],
       [{ precision: 'sloppy' }, 'InputError', /expected one of 'exact', 'fast', found 'sloppy'/],
       [{ gpu: true }, 'InputError', /unknown option 'gpu'; known options: progress_callback, signal/],
-      [{ revision: 'main' }, 'InputError', /expected a hub id as the model/],
+      [{ revision: 'main' }, 'InputError', /expected a Hub id as the model/],
       [{ progress_callback: 3 }, 'InputError', /expected a function, found 3/],
     ];
     for (const [options, name, message] of wrong) {

@@ -168,7 +168,7 @@ describe('wattn/inline', () => {
     await expectError(
       train(),
       'UnsupportedError',
-      /wattn-tokenizer\.wasm is not inside; use the entry wattn\/inline-train or wattn, or pass its bytes or URL/,
+      /wattn-tokenizer\.wasm is not included; use the entry wattn\/inline-train or wattn, or pass its bytes or URL/,
     );
     const tokenizer = await train({ binary: new Uint8Array(readFileSync(join(root, 'dist/wattn-tokenizer.wasm'))) });
     expect(tokenizer.encode('a b').length).toBeGreaterThan(0);

@@ -145,7 +145,7 @@ describe('a hub id of GGUF files', () => {
     await expectError(
       vectorOf('org/Tiny-GGUF:IQ3_S'),
       'UnsupportedError',
-      /a-IQ3_S\.gguf: expected types that are read, found IQ3_S; these load: a-Q5_K_M\.gguf, a-F16\.gguf$/,
+      /a-IQ3_S\.gguf: expected a supported type, found IQ3_S; these load: a-Q5_K_M\.gguf, a-F16\.gguf$/,
     );
     await hubOf({ 'a-Q8_0-00001-of-00002.gguf': 'q8_0' });
     await expectError(vectorOf('org/Tiny-GGUF'), 'ModelFormatError', /found it only in parts \(a-Q8_0-00001-of-00002\.gguf\)/);

@@ -106,7 +106,7 @@ it('searches folders as they are, embeds, and redacts', async () => {
     ['embed', { texts: [1] }, /expected/],
     ['embed', { texts: Array.from({ length: 257 }, () => 'a') }, /expected at most 256 texts, found 257/],
     ['redact', {}, /expected one of text and id, found none/],
-    ['redact', { id: '../../etc/passwd' }, /expected that of a document that search finds/],
+    ['redact', { id: '../../etc/passwd' }, /expected an id from search/],
   ] as const) {
     const failed = await server.call(name, args);
     expect([failed.isError, failed.content[0].text]).toEqual([true, expect.stringMatching(message)]);

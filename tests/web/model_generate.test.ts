@@ -162,7 +162,7 @@ describe('model.generate', () => {
     await refused(
       { stopping_criteria: (_: unknown, scores: number[][]) => [scores[0]![0]! > 1] },
       'UnsupportedError',
-      /scores are not/,
+      /criteria cannot read scores/,
     );
     await refused({ streamer: new BaseStreamer() }, 'UnsupportedError', /put/);
     await refused({ stopping_criteria: new StoppingCriteria() }, 'UnsupportedError', /_call/);

@@ -298,6 +298,6 @@ describe("llama.cpp's names", () => {
 
   it('are not given to what llama.cpp lacks, and the reason is named', async () => {
     const report = await packTo(withTokenizer('architectures/mpnet'), () => {}, { dtype: 'f32' });
-    expect(report).toMatchObject({ llama_cpp: null, why_not: "llama.cpp's names of 'mpnet' are not written" });
+    expect(report).toMatchObject({ llama_cpp: null, why_not: "wattn has no names of llama.cpp for 'mpnet'" });
   });
 });

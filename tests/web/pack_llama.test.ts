@@ -296,12 +296,8 @@ describe('what llama.cpp computes otherwise', () => {
     ['architectures/modernbert', { hidden_activation: 'relu' }, "its activation is 'relu'"],
     ['architectures/nomic-bert', { hidden_act: 'gelu' }, "its activation is 'gelu'"],
     ['embedders/sentence-t5/model', { feed_forward_proj: 'gated-silu' }, "its activation is 'gated-silu'"],
-    [
-      'embedders/sentence-t5/model',
-      { relative_attention_max_distance: 64 },
-      'its positions differ up to another distance than 128',
-    ],
-    ['decoders/gemma3', { query_pre_attn_scalar: 7 }, "its scores are not divided by the root of a head's width"],
+    ['embedders/sentence-t5/model', { relative_attention_max_distance: 64 }, 'the maximum distance of its positions is not 128'],
+    ['decoders/gemma3', { query_pre_attn_scalar: 7 }, 'its scores are not divided by the square root of head_dim'],
     ['decoders/qwen3', { use_bidirectional_attention: true }, 'it reads in both directions'],
   ])('%s with %j is for wattn alone, and the reason is named', async (folder, change, why_not) => {
     const report = await reasonOf(folder, (config) => ({ ...config, ...change }));
@@ -356,12 +352,12 @@ describe('Dense modules', () => {
       (config: any) => ({ ...config, activation_function: 'torch.nn.modules.activation.Tanh' }),
       'the activation of its Dense module is',
     ],
-    [kDense, (config: any) => ({ ...config, use_residual: true }), 'its Dense module adds what it reads'],
+    [kDense, (config: any) => ({ ...config, use_residual: true }), 'its Dense module has a residual connection'],
     [kDense, sizes(48, 24), 'its Dense modules give 24 numbers instead of 32'],
     [
       'modules.json',
       (list: any[]) => [list[0], list[1], list[4], list[2], list[3]],
-      'its Dense modules are not right behind the pooling',
+      'its Dense modules do not follow the pooling directly',
     ],
     [
       'modules.json',

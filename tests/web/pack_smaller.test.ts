@@ -206,7 +206,7 @@ describe('fewer layers and components', () => {
     await expectError(
       packModel(modern, { layers: [1, 2] }),
       'UnsupportedError',
-      /layer 1 cannot be layer 0, as its tensors are others; keep layer 0/,
+      /layer 1 cannot be layer 0, because its tensors differ; keep layer 0/,
     );
     const kept = [0, layers - 1];
     const model = await AutoModel.from_pretrained(named(await packModel(modern, { dtype: 'f32', layers: kept })));

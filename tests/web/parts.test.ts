@@ -68,7 +68,7 @@ it.each(Object.entries(kEntries))('%s says which part could not be loaded, and w
   const said = spawnSync(process.execPath, [probe, folder, tiny, entry], { encoding: 'utf8', cwd: work });
   expect(said.stderr).toBe('');
   const found = JSON.parse(said.stdout) as Record<string, string>;
-  const cure = /node/.test(entry) ? 'install or deploy all files of the package' : 'load the page again';
+  const cure = /node/.test(entry) ? 'install or deploy all files of the package' : 'reload the page';
   for (const name of names) {
     const file = (parts[name] as string).replaceAll('.', '\\.');
     expect([name, found[name]]).toEqual([

@@ -222,7 +222,7 @@ describe('redact', () => {
     );
     await expectError(bad({ patterns: { email: 'x' } }), 'InputError', /patterns': email/);
     await expectError(bad({ patterns: [] }), 'InputError', /option 'patterns': expected an object/);
-    await expectError(bad({ map: { PERSON_1: 'a' } }), 'InputError', /option 'map': expected texts by placeholders/);
+    await expectError(bad({ map: { PERSON_1: 'a' } }), 'InputError', /option 'map': expected texts for placeholders/);
     await expectError(bad({ map: { '[A_1]': 7 } }), 'InputError', /option 'map'/);
     await expectError(bad({ labels: ['a'] }), 'InputError', /option 'labels': expected a model with it, found null/);
     await expectError(

@@ -91,7 +91,7 @@ describe('a Router', () => {
       'InputError',
       /option 'route': expected 'feature-extraction'/,
     );
-    await expectError(packModel(files('two-models')), 'UnsupportedError', /pack: expected a model for every text/);
+    await expectError(packModel(files('two-models')), 'UnsupportedError', /pack: expected a model without a Router/);
     const change = async (edit: (router: any) => void, message: RegExp) => {
       const model = files('two-models');
       const router = config(model, 'router_config.json');

@@ -162,7 +162,7 @@ describe('damage', () => {
         expect([isSound, store]).toEqual([false, place()]);
         expect(problems.some((problem) => problem.state === state)).toBe(true);
         if (state === 'damaged')
-          expect(problems).toContainEqual(expect.objectContaining({ file, what: 'its SHA-256 is another one (block 0)' }));
+          expect(problems).toContainEqual(expect.objectContaining({ file, what: 'its SHA-256 does not match (block 0)' }));
         const repaired = await Index.repair('notes', { store: folder });
         expect([repaired.documents, repaired.lost.length > 0]).toEqual([sound[at]!.length, true]);
         expect((await documentsOf()).map(({ id }) => id)).toEqual(sound[at]);
@@ -198,7 +198,7 @@ describe('damage', () => {
     const [file, bytes] = segmentsOf().sort((a, b) => b[1].length - a[1].length)[0]!;
     bytes[bytes.length - 100]! ^= 1; // the last document alone
     writeFileSync(place(file), bytes);
-    await expect(documentsOf()).rejects.toThrow('its SHA-256 is another one (block ');
+    await expect(documentsOf()).rejects.toThrow('its SHA-256 does not match (block ');
     const { problems } = await Index.check('notes', { store: folder });
     const lost = problems.find(({ state }) => state === 'damaged')!.lost!.documents;
     expect(lost).toBeGreaterThan(0);

@@ -105,7 +105,7 @@ describe('a hub id', () => {
 
   it('is refused without a network', async () => {
     const hub = await hubOf(tinyFiles());
-    await expectError(load('org/tiny', { local_files_only: true }), 'InputError', /'org\/tiny' is a hub id, and local_files_only/);
+    await expectError(load('org/tiny', { local_files_only: true }), 'InputError', /'org\/tiny' is a Hub id, and local_files_only/);
     await expectError(load(`${hub.url}/org/tiny`, { local_files_only: true }), 'InputError', /needs the network/);
     env.allowRemoteModels = false;
     await expectError(load('org/tiny'), 'InputError', /env\.allowRemoteModels/);
@@ -241,7 +241,7 @@ describe('what a model argument is', () => {
     await expectError(load('model.gguf'), 'InputError', /expected a path \('\.\/model\.gguf'\)/);
     await expectError(load('./model.gguf'), 'ModelFormatError', /model\.gguf/);
     for (const text of ['', 'a b', '~/model', 'a..b', 'blob:x', 'org/a?b'])
-      await expectError(load(text), 'InputError', /model: expected a hub id/);
+      await expectError(load(text), 'InputError', /model: expected a Hub id/);
     await expectError(load(3 as any), 'InputError', /found 3/);
     await expectError(load(new Uint8Array(3) as any), 'InputError', /found an object \(Uint8Array\)/);
     await expectError(load(new URL('data:text/plain,hi')), 'InputError', /found a data: URL/);

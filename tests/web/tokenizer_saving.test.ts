@@ -237,7 +237,7 @@ describe('a GGUF file', () => {
         expect(each.apply_chat_template([{ role: 'user', content: 'a' }], { tokenize: false })).toBe(`${bos}a${eos}`);
         expect(each.chat_template).toBe(chat_template);
       }
-      await expectError(tokenizer.save_pretrained(), 'UnsupportedError', /is in a \.gguf file alone/);
+      await expectError(tokenizer.save_pretrained(), 'UnsupportedError', /is only in its \.gguf file/);
     });
     await pipe.dispose();
   });

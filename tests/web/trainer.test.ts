@@ -632,12 +632,12 @@ describe('Trainer', () => {
     await refused(/learning_rate was 0.01 and is 0.02/, { options: { learning_rate: 0.02 } });
     await refused(/max_steps was 6 and is 7/, { options: { max_steps: 7 } });
     await refused(/seed was none and is 1/, { options: { seed: 1 } });
-    await refused(/the training rows are others/, { rows: [...kLabelled].reverse() });
-    await refused(/the validation rows are others/, { how: { validation: kLabelled } });
+    await refused(/the training rows differ/, { rows: [...kLabelled].reverse() });
+    await refused(/the validation rows differ/, { how: { validation: kLabelled } });
     const files = tinyFiles();
     const weights = (files.get('model.safetensors') as Uint8Array).slice();
     weights[weights.length - 1]! ^= 1;
-    await refused(/the weights of the model are others/, { model: files.set('model.safetensors', weights) });
+    await refused(/the model's weights differ/, { model: files.set('model.safetensors', weights) });
   });
 
   it('learns only the answers of a chat', async () => {

@@ -267,7 +267,7 @@ describe('GLiNER’s repositories say what is wrong with', () => {
   it('a private or gated repository', async () => {
     const refuse = (headers: Record<string, string>) => (_: unknown, response: any) => response.writeHead(401, headers).end('no');
     for (const [headers, hint] of [
-      [{}, 'hubs respond so for private, gated and missing repositories'],
+      [{}, 'private, gated and missing repositories get this response'],
       [{ 'x-error-code': 'GatedRepo' }, 'the repository is gated: accept its terms at'],
     ] as const) {
       await serve(repositories(), { [`${oldest.base}/resolve/main/config.json`]: refuse(headers) });

@@ -26,7 +26,7 @@ export async function download(values: Values, positionals: string[]): Promise<v
   if (models.length === 0) throw new InputError('expected a model to download (org/name), found none');
   for (const model of models) {
     const id = model.replace(/:[\w.-]+$/, ''); // of a file of a GGUF repository
-    if (!isHubId(id)) throw new InputError(`expected a hub id (org/name) to download, found '${model}'`);
+    if (!isHubId(id)) throw new InputError(`expected a Hub id (org/name) to download, found '${model}'`);
     // Most models embed, so this reads all their files.
     const task = (text(values, 'task') ?? 'feature-extraction') as 'feature-extraction';
     const loaded = await pipeline(task, model, loadOptions(values));

@@ -63,7 +63,7 @@ class Folders {
     const { documents } = await readDocuments(this.paths);
     const found = documents.find((document) => document.id === id);
     if (found) return String(found.text);
-    throw new InputError(`redact: id: expected that of a document that search finds, found '${id}'`);
+    throw new InputError(`redact: id: expected an id from search, found '${id}'`);
   }
 }
 

@@ -91,7 +91,7 @@ export async function models(values: Values, positionals: string[]): Promise<voi
   const { on, date } = catalog.measured;
   const end =
     found.length === 0
-      ? 'No model of the list matches. docs/models.md lists all repositories that were tested.\n'
+      ? 'No model in the list matches. docs/models.md lists all tested repositories.\n'
       : `\nMemory and time: ${on}, ${date}. Missing values were not measured. To choose a model: docs/choose.md.\n`;
   await write(`${found.map(described).join('\n')}${end}`);
 }

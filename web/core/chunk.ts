@@ -5,7 +5,7 @@ import { StateError, WattnError } from './errors.js';
 export function loaded<Part>(part: Promise<Part>): Promise<Part> {
   return part.catch((cause: unknown) => {
     if (cause instanceof WattnError) throw cause;
-    const remedy = 'process' in globalThis ? 'install or deploy all files of the package' : 'load the page again';
+    const remedy = 'process' in globalThis ? 'install or deploy all files of the package' : 'reload the page';
     throw new StateError(`a part of wattn could not be loaded: ${String((cause as Error)?.message ?? cause)}; ${remedy}`, {
       cause,
     });

@@ -72,7 +72,7 @@ function toValue(where: string, type: TensorType, value: unknown): any {
     throw new InputError(`${where}: expected a number or a Tensor, found ${describe(value)}`);
   if (type === 'float32') return Number(value);
   if (typeof value === 'number' && !Number.isInteger(value))
-    throw new InputError(`${where}: expected a whole number for ${type}, found ${value}; to('float32') takes others`);
+    throw new InputError(`${where}: expected a whole number for ${type}, found ${value}; convert with to('float32')`);
   return type === 'int64' ? BigInt(value) : Number(value);
 }
 

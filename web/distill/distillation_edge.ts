@@ -1,6 +1,4 @@
 // In place of distillation.ts on the edge.
 import { UnsupportedError } from '../core/errors.js';
 
-throw new UnsupportedError(
-  "distill: distilling is not part of the edge's build, whose every byte is uploaded: distil in Node, Deno or a page, and upload the files",
-);
+throw new UnsupportedError('distill: the edge build cannot distil: distil in Node, Deno or a page, and upload the files');

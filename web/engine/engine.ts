@@ -195,7 +195,7 @@ export class Engine implements AnyEngine {
     const { context_length, prefix_cache_bytes, kv_cache_dtype, route } = options;
     const retrieves = head === 'token_vectors' || head === 'sparse';
     if (route && (head !== 'none' || gguf))
-      throw new InputError(`option 'route': expected 'feature-extraction' with a model of safetensors`);
+      throw new InputError(`option 'route': expected 'feature-extraction' and a safetensors model`);
     const { device: asked } = options as LoadOptions;
     const device = kOnDevice.includes(head) && !idsOnly ? asked : undefined;
     const isRare = device || retrieves || head === 'spans' || adaptedOf(options)?.full;

@@ -73,9 +73,9 @@ export const usageOf = (prompt?: number, answer?: number): AiUsage => ({
 function warningsOf(call: GenerateCallOptions): AiWarning[] {
   const warnings: AiWarning[] = [];
   const warn = (feature: string, details: string) => warnings.push({ type: 'unsupported', feature, details });
-  if (call.tools?.some(({ type }) => type !== 'function')) warn('tools', 'Only functions are known here, no tools of a provider.');
+  if (call.tools?.some(({ type }) => type !== 'function')) warn('tools', 'Only functions are supported, not provider tools.');
   if (call['reasoning'] !== undefined && call['reasoning'] !== 'provider-default')
-    warn('reasoning', 'A template may have a variable for it, in providerOptions.wattn.chat_template_kwargs.');
+    warn('reasoning', 'If the template has a variable for it, set providerOptions.wattn.chat_template_kwargs.');
   return warnings;
 }
 

@@ -292,7 +292,7 @@ export class Guide {
     if (before !== undefined) for (const token of this.all.special) if (!this.ends.includes(token)) set(token);
     if (this.all.seam.may_end(constraint, state) || (mayEnd && before !== undefined)) this.ends.forEach(set);
     if (mask.every((word) => word === 0)) {
-      throw new InputError("generate: option 'response_format': no token of this model's vocabulary can go on from here");
+      throw new InputError("generate: option 'response_format': no token of this model's vocabulary can follow here");
     }
     return mask;
   }

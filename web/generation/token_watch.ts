@@ -26,7 +26,7 @@ interface Row extends Omit<Stopped, 'prompt_tokens'> {
 /** Reading scores is an error: they stay in WebAssembly. */
 const noScores = new Proxy<number[][]>([], {
   get(_, name) {
-    throw new UnsupportedError(`stopping_criteria: scores are not given to criteria (read '${String(name)}')`);
+    throw new UnsupportedError(`stopping_criteria: criteria cannot read scores (read '${String(name)}')`);
   },
 });
 

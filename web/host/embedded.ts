@@ -16,6 +16,6 @@ export function embedded(file: string): EmbeddedFile {
   const packed = packedOf(file);
   if (packed !== undefined) return { kind: 'simd', file, bytes: () => unpack(packed) };
   throw new UnsupportedError(
-    `wattn/inline: wattn-${file}.wasm is not inside; use the entry wattn/inline-train or wattn, or pass its bytes or URL in the option 'wasm'`,
+    `wattn/inline: wattn-${file}.wasm is not included; use the entry wattn/inline-train or wattn, or pass its bytes or URL in the option 'wasm'`,
   );
 }

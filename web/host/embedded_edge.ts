@@ -13,9 +13,7 @@ export function embedded(file: string): EmbeddedFile {
   const module = shared.embedded?.[file];
   if (module !== undefined) return { kind: 'simd', file, module };
   if (file === 'constraints') {
-    throw new UnsupportedError(
-      'response_format: there are no constraints on the edge, where they would add 76 kB to every upload; generate in a page, or in Node or Deno',
-    );
+    throw new UnsupportedError('response_format: the edge build has no constraints; generate in a page, Node or Deno');
   }
   throw new UnsupportedError(`wasm: wattn-${file}.wasm is not in this bundle: import '${kEntries[file] ?? 'wattn'}', too`);
 }

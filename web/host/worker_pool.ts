@@ -107,9 +107,7 @@ export class Member<Request> {
       this.worker.post({ id: ++this.last, request: job.request });
     } catch (cause) {
       const { message } = Object(cause) as { message?: unknown }; // structured cloning cannot copy it
-      job.settle.reject(
-        new InputError(`worker: what was given cannot be sent to a worker: ${String(message ?? cause)}`, { cause }),
-      );
+      job.settle.reject(new InputError(`worker: an argument cannot be sent to a worker: ${String(message ?? cause)}`, { cause }));
       return queueMicrotask(this.onIdle);
     }
     this.jobs.set(this.last, job);
@@ -133,7 +131,7 @@ export class Member<Request> {
       job.onProgress?.(info);
     } catch (error) {
       job.settle.reject(error as Error);
-      this.end(new StateError('worker: the progress_callback ended the loading'));
+      this.end(new StateError('worker: the progress_callback stopped the loading'));
     }
   }
 }

@@ -542,7 +542,7 @@ export function no_grad<T>(run: () => T): T {
   try {
     const out = run();
     if (typeof (out as { then?: unknown } | null | undefined)?.then === 'function') {
-      throw new InputError('nn.no_grad: expected a function that is not async: what runs later would be recorded');
+      throw new InputError('nn.no_grad: expected a function that is not async: it would be recorded');
     }
     return out;
   } finally {

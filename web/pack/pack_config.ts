@@ -51,7 +51,7 @@ export function cutLayers(config: Json, tensors: ReadonlyMap<string, string>, la
   layers.forEach((layer, i) => {
     if (shapeOf(layer) === shapeOf(i)) return;
     throw new UnsupportedError(
-      `pack: option 'layers': layer ${layer} cannot be layer ${i}, as its tensors are others; keep layer ${i}`,
+      `pack: option 'layers': layer ${layer} cannot be layer ${i}, because its tensors differ; keep layer ${i}`,
     );
   });
   const out: Json = { ...config, [key]: layers.length };

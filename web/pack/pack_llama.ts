@@ -50,7 +50,7 @@ function poolingOf(files: readonly NamedBytes[]): number | undefined {
   ];
   const flags = { mean: 'pooling_mode_mean_tokens', cls: 'pooling_mode_cls_token', lasttoken: 'pooling_mode_lasttoken' } as Json;
   const found = modes.find(([mode]) => config['pooling_mode'] === mode || config[flags[mode]] === true);
-  return found?.[1] ?? unlike('it pools in a way that llama.cpp does not know');
+  return found?.[1] ?? unlike('llama.cpp does not support its pooling');
 }
 
 /** Keys of the Dense modules behind the pooling: llama.cpp multiplies by one or two matrices, and then has as many numbers as before. */
@@ -59,7 +59,7 @@ function denseKeys(files: readonly NamedBytes[], hidden: number): Metadata {
   const types = modules.map(({ type }) => String(type).split('.').at(-1));
   if (!types.includes('Dense')) return [];
   if (!/^Transformer,Pooling,Dense(,Dense)?(,Normalize)?$/.test(types.join(',')))
-    unlike('its Dense modules are not right behind the pooling');
+    unlike('its Dense modules do not follow the pooling directly');
   const keys: Metadata = [];
   let width = hidden;
   modules.forEach(({ path }, at) => {
@@ -67,7 +67,7 @@ function denseKeys(files: readonly NamedBytes[], hidden: number): Metadata {
     const { in_features, out_features, activation_function, use_residual } = jsonOf(files, `${path}/config.json`) ?? {};
     if (path !== `${at}_Dense`) unlike(`the folder of its Dense module is '${path}' instead of '${at}_Dense'`);
     if (!/(^|\.)Identity$/.test(activation_function)) unlike(`the activation of its Dense module is '${activation_function}'`);
-    if (use_residual === true) unlike('its Dense module adds what it reads');
+    if (use_residual === true) unlike('its Dense module has a residual connection');
     keys.push([`dense_${at}_feat_in`, in_features], [`dense_${at}_feat_out`, out_features]);
     width = out_features;
   });
@@ -110,7 +110,7 @@ function layout(
   const isSentence = files.some(([name]) => name === 'modules.json');
   const pad = kAfterPad.test(type) ? Number(config['pad_token_id'] ?? 1) + 1 : 0;
   const [hidden, heads] = [config[sizes.hidden], config[sizes.heads]] as [number, number];
-  if (!Number.isInteger(hidden) || !Number.isInteger(heads)) unlike('config.json does not say its sizes');
+  if (!Number.isInteger(hidden) || !Number.isInteger(heads)) unlike('config.json has no sizes');
   const head = config[sizes.head] ?? hidden / heads;
   const keepsPooler = !isSentence || (pooler && family.names['pooler.dense'] !== undefined);
   const out = new Map<string, LlamaTensor | null>();

@@ -194,7 +194,7 @@ const expectGelu = (config: Json, key = 'hidden_act') => expectActivation(config
 function windowPattern(config: Json, isFirst: boolean): GgufValue {
   const layers = Number(config['num_hidden_layers']);
   const kinds: string[] | undefined = config['layer_types'] ?? kindsByPeriod(config, layers);
-  if (!kinds) return unlike('config.json does not say which layers see a window only');
+  if (!kinds) return unlike('config.json does not name its sliding-window layers');
   const windows = Array.from({ length: layers }, (_, i) => kinds[i] === 'sliding_attention');
   for (let every = 0; every <= layers; ++every) {
     const isWindow = (i: number) => every === 0 || (isFirst ? i % every !== 0 : i % every !== every - 1);
@@ -258,7 +258,7 @@ function modernBert(config: Json): Family {
 
 function t5(type: string, config: Json, tensors: Tensors): Family {
   expectActivation(config, 'feed_forward_proj', 'relu', type === 't5' ? /^(relu|gated-gelu)$/ : /^gated-gelu$/);
-  if ((config['relative_attention_max_distance'] ?? 128) !== 128) unlike('its positions differ up to another distance than 128');
+  if ((config['relative_attention_max_distance'] ?? 128) !== 128) unlike('the maximum distance of its positions is not 128');
   const isPair = tensors.some(({ name }) => name.includes('decoder.block.'));
   const layers = config['num_decoder_layers'] ?? config['num_layers'];
   return family({
@@ -292,8 +292,8 @@ function gemmaKeys(type: string, config: Json, head: number): Keys {
   expectActivation(config, 'hidden_activation', 'gelu_pytorch_tanh', /^gelu_pytorch_tanh$/);
   const caps = [config['attn_logit_softcapping'], config['final_logit_softcapping']] as (number | undefined | null)[];
   const [scores, logits] = caps.map((cap, i) => (cap === undefined && type === 'gemma2' ? [50, 30][i] : cap));
-  if (type === 'gemma2' ? scores === null || logits === null : scores != null) unlike('it caps scores otherwise');
-  if ((config['query_pre_attn_scalar'] ?? 256) !== head) unlike("its scores are not divided by the root of a head's width");
+  if (type === 'gemma2' ? scores === null || logits === null : scores != null) unlike('it caps scores in another way');
+  if ((config['query_pre_attn_scalar'] ?? 256) !== head) unlike('its scores are not divided by the square root of head_dim');
   const rope: Json = config['rope_parameters']?.sliding_attention ?? {};
   return [
     ['attention.sliding_window', config['sliding_window'] ?? 4096],
@@ -310,8 +310,8 @@ function llama(type: string, config: Json): Family {
   const rope: Json = config['rope_parameters']?.full_attention ?? config['rope_parameters'] ?? {};
   const scaling = config['rope_scaling'] ?? rope;
   const kind = scaling?.rope_type ?? scaling?.type ?? 'default';
-  if (kind !== 'default') unlike(`its rotary positions are of the kind '${kind}'`);
-  if (config['use_sliding_window'] === true) unlike('some of its layers see a window only');
+  if (kind !== 'default') unlike(`its rotary positions have the type '${kind}'`);
+  if (config['use_sliding_window'] === true) unlike('some of its layers have a sliding window');
   if (!isBoth && (config['is_causal'] === false || config['use_bidirectional_attention'] === true))
     unlike('it reads in both directions');
   if (!type.startsWith('gemma')) expectActivation(config, 'hidden_act', 'silu', /^silu$/);
@@ -344,5 +344,5 @@ export function familyOf(config: Json, tensors: Tensors): Family {
   if (type === 'modernbert') return modernBert(config);
   if (/^(t5|mt5|umt5)$/.test(type)) return t5(type, config, tensors);
   if (/^(llama|qwen2|qwen3|eurobert|gemma|gemma2|gemma3_text)$/.test(type)) return llama(type, config);
-  return unlike(`llama.cpp's names of '${type}' are not written`);
+  return unlike(`wattn has no names of llama.cpp for '${type}'`);
 }

@@ -32,7 +32,7 @@ function preOf(part: Json | null | undefined): string {
     return 'llama-bpe';
   if (patterns.length === 1 && String(pattern).startsWith("(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|"))
     return 'qwen2';
-  return unlike('llama.cpp has no name for how its words are split');
+  return unlike('llama.cpp does not support its word splitting');
 }
 
 const has = (part: unknown, type: string): boolean =>
@@ -120,8 +120,7 @@ export function tokenizerKeys(files: readonly NamedBytes[], rows: number, gpt2: 
     const merges: (string | [string, string])[] = model['merges'] ?? [];
     const parts = merges.map((merge) => (typeof merge === 'string' ? merge : merge.join(' ')));
     if (has(source['pre_tokenizer'], 'ByteLevel')) {
-      if (source['normalizer'] && !has(source['normalizer'], 'NFC'))
-        unlike('its text is normalized in a way that llama.cpp does not know');
+      if (source['normalizer'] && !has(source['normalizer'], 'NFC')) unlike('llama.cpp does not support its normalizer');
       add('model', 'gpt2');
       const pre = preOf(source['pre_tokenizer']);
       add('pre', pre === 'gpt-2' ? gpt2 : pre);
@@ -148,7 +147,7 @@ export function tokenizerKeys(files: readonly NamedBytes[], rows: number, gpt2: 
         has(source['normalizer'], 'Prepend') || JSON.stringify(source['pre_tokenizer']).includes('Metaspace'),
       );
     }
-  } else unlike(`its tokenizer is of another kind (${kind})`);
+  } else unlike(`its tokenizer has another type (${kind})`);
   add('tokens', tokens);
   add('token_type', types);
   const { first, last } = around(source['post_processor']);

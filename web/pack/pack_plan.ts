@@ -104,9 +104,7 @@ async function cutVocabulary(
   const newId = (id: number) => newIds.get(id);
   const pad = config['pad_token_id'];
   if (kCountsFromPad.test(String(config['model_type'])) && Number.isInteger(pad) && newId(pad as number) !== pad) {
-    throw new UnsupportedError(
-      `pack: option 'vocab': expected pieces before pad_token_id ${pad} that stay, as positions count from it`,
-    );
+    throw new UnsupportedError(`pack: option 'vocab': cannot drop pieces before pad_token_id ${pad}, as positions count from it`);
   }
   let out = rewrite(files, 'tokenizer.json', () => cutTokenizer(source, newId));
   for (const name of ['config.json', 'generation_config.json']) {

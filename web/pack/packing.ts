@@ -79,18 +79,14 @@ async function countTokens(
 
 function checkPack(options: PackOptions): void {
   const { vocab, corpus, layers, calibrate, dtype = 'q8' } = options;
-  if (vocab != null && corpus == null)
-    throw new InputError("pack: option 'vocab': expected texts in option 'corpus', which say what pieces are used, found none");
+  if (vocab != null && corpus == null) throw new InputError("pack: option 'vocab': expected texts in option 'corpus', found none");
   if (corpus != null && vocab == null) throw new InputError("pack: option 'corpus' has no effect without option 'vocab'");
   if (layers != null && !Array.isArray(layers))
     throw new InputError(`pack: option 'layers': expected an array of numbers, found ${describe(layers)}`);
   if (calibrate == null) return;
   if (dtype !== 'q4' && dtype !== 'mixed')
-    throw new InputError(
-      `pack: option 'calibrate': expected dtype 'q4' or 'mixed', as nothing else is rounded to 4 bits, found '${dtype}'`,
-    );
-  if (layers != null)
-    throw new InputError("pack: option 'calibrate': expected no option 'layers', as it needs what the layers that are kept read");
+    throw new InputError(`pack: option 'calibrate': expected dtype 'q4' or 'mixed', which have 4-bit matrices, found '${dtype}'`);
+  if (layers != null) throw new InputError("pack: option 'calibrate': expected no option 'layers' with it");
 }
 
 /** Small files that only generation uses. */
@@ -130,8 +126,7 @@ async function packFiles(
     if (bytes > 0)
       throw new ModelFormatError('pack: the cached weights were damaged, and part of the file was written; pack again');
     const { files, single, from = source } = await openModelFiles(source, progress, signal, kGenerationFiles);
-    if (from.routes)
-      throw new UnsupportedError(`pack: expected a model for every text, found '${source.name}' with a Router in modules.json`);
+    if (from.routes) throw new UnsupportedError(`pack: expected a model without a Router, found '${source.name}' with one`);
     const { packedLayers } = await import('../source/retrieval_files.js');
     const layers = await packedLayers(source, files, signal);
     const names = [...(single ? [single.name] : shardsOf(files)), ...moduleWeights(files)];

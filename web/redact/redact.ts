@@ -124,7 +124,7 @@ export function takeMap(where: string, map: RedactOptions['map'] | null): Record
   for (const [placeholder, text] of Object.entries(map)) {
     if (placeholder.replace(kBracketed, '') !== '' || typeof text !== 'string') {
       throw new InputError(
-        `${where}: option 'map': expected texts by placeholders such as '[PERSON_1]', found ${describe(text)} by ${describe(placeholder)}`,
+        `${where}: option 'map': expected texts for placeholders such as '[PERSON_1]', found ${describe(text)} for ${describe(placeholder)}`,
       );
     }
   }

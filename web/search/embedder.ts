@@ -177,10 +177,10 @@ async function ownChunks(chunks: ChunkFunction, text: string, id: string): Promi
   for (const place of checkAnswer<Iterable<unknown>>(where, await chunks(text), 'an array of { start, end }', isList)) {
     const { start, end } = Object(place) as { start: number; end: number };
     if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || end < start || end > text.length) {
-      throw new InputError(`${where}: expected places in a text of ${text.length}, found ${describe(start)} to ${describe(end)}`);
+      throw new InputError(`${where}: expected offsets in a text of ${text.length}, found ${describe(start)} to ${describe(end)}`);
     }
     out.push(start, end);
   }
-  if (out.length === 0) throw new InputError(`${where}: expected at least one place, found none`);
+  if (out.length === 0) throw new InputError(`${where}: expected at least one chunk, found none`);
   return out;
 }

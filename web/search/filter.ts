@@ -40,7 +40,7 @@ function entriesOf(value: unknown): [name: string, value: unknown][] | undefined
 function toValue(where: string, value: unknown): unknown {
   const isScalar = value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
   if (isScalar) return value;
-  const hint = value instanceof Date ? '; a document holds the text that JSON makes of a Date' : '';
+  const hint = value instanceof Date ? '; documents store a Date as its JSON text' : '';
   throw wrong(where, 'a string, a finite number, a boolean or null', describe(value) + hint);
 }
 
@@ -97,7 +97,7 @@ function toFieldTest(where: string, given: unknown, depth: number): { test: Test
   if (!operators) return { test: toTest(where, '$eq', given, depth), isSought: true };
   if (operators.length === 0) throw wrong(where, 'a value, an array of values, or operators', 'an empty object');
   const field = operators.find(([name]) => !name.startsWith('$'));
-  if (field) throw wrong(where, `operators (${kOperators.join(', ')})`, `'${field[0]}': a field's value is no object`);
+  if (field) throw wrong(where, `operators (${kOperators.join(', ')})`, `'${field[0]}': a field's value is not an object`);
   const tests = operators.map(([name, value]) => toTest(`${where}: ${name}`, name, value, depth));
   return {
     test: (values, isThere) => tests.every((test) => test(values, isThere)),

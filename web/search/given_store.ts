@@ -85,7 +85,7 @@ function byForm(store: object): { kind: string; keys: IndexStore | undefined } {
   if (has(store, 'transaction', 'getAlarm', 'list'))
     return { kind: 'a Durable Object', keys: inDurableObject(store as DurableStorageLike) };
   if (has(store, 'list', 'get', 'put', 'delete')) return { kind: 'the given store', keys: own(store as IndexStore) };
-  throw new InputError(`Index: option 'store': expected a place's name, or an object with list, get, put and delete, found ${describe(store)}`); // prettier-ignore
+  throw new InputError(`Index: option 'store': expected a string, or an object with list, get, put and delete, found ${describe(store)}`); // prettier-ignore
 }
 
 const toBytes = (value: Uint8Array | ArrayBuffer | null | undefined) =>

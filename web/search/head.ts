@@ -80,7 +80,7 @@ export async function readHead(where: string, store: Pick<SegmentStore, 'read'>)
   const head = heads[newest];
   if (!head) {
     if (files.every((bytes) => bytes === undefined || bytes.length < kBytes)) return undefined;
-    throw new Damage('its SHA-256 is another one');
+    throw new Damage('its SHA-256 does not match');
   }
   const wrong = kHeadNames.find((_, i) => files[i] && !heads[i]);
   return { head, older: kHeadNames[1 - newest]!, hasOlder: files[1 - newest] !== undefined, wrong };

@@ -60,7 +60,7 @@ export function kvStore(key: string, values: KeyValueLike): SegmentStore {
     try {
       await (files.size > 0 ? values.put(key, pack(next)) : values.delete(key));
     } catch (cause) {
-      throw new StateError(`Index: ${key} cannot be stored in KV (${reason(cause)}); what was stored before is there`, { cause });
+      throw new StateError(`Index: ${key} cannot be stored in KV (${reason(cause)}); stored data is unchanged`, { cause });
     }
     newest = next;
     writtenAt = Date.now();

@@ -13,9 +13,9 @@ export function checkName(where: string, name: unknown): asserts name is string 
   }
   const wrong = (what: string) => new InputError(`${where}: expected the name of an index, found ${describe(name)}, which ${what}`);
   if (/^\.+$/.test(name)) throw wrong('names another folder');
-  if (/[/\\]/.test(name)) throw wrong("is a path; the option 'store' says where an index is kept");
-  if (kSurrogates.test(name)) throw wrong('has half a character (a lone surrogate)');
-  if (kDevices.test(name)) throw wrong('Windows takes for a device');
+  if (/[/\\]/.test(name)) throw wrong("is a path: set the option 'store' to choose a folder");
+  if (kSurrogates.test(name)) throw wrong('has a lone surrogate');
+  if (kDevices.test(name)) throw wrong('Windows reserves for a device');
 }
 
 /** The name of its folder. */

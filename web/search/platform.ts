@@ -180,7 +180,7 @@ async function findStore(name: string): Promise<[string, Kept]> {
     rows = await database(name);
     if (await hasIndex(rows)) return ['indexeddb', rows];
     if (!files && (await rows.list()).includes(kElsewhere)) {
-      throw new StateError(`Index: '${name}' is kept in the origin's private files, which cannot be read now (${said(cause)})`, {
+      throw new StateError(`Index: '${name}' is in the origin private file system, which cannot be read now (${said(cause)})`, {
         cause,
       });
     }

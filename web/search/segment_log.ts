@@ -151,7 +151,9 @@ export class SegmentLog {
   }
 
   private wrong(what: string, cause?: unknown): ModelFormatError {
-    return new ModelFormatError(`${this.where}: ${what}; Index.check tells more, and Index.repair keeps what is sound`, { cause });
+    return new ModelFormatError(`${this.where}: ${what}; Index.check reports details, Index.repair keeps what is intact`, {
+      cause,
+    });
   }
 
   private async readHead(): Promise<FoundHead | undefined> {
@@ -181,7 +183,7 @@ export class SegmentLog {
     if (later) return `its write ${end} is missing, and segment ${textOf(later)} is there`;
     if (head && head.writes > end) return `its write ${end} is missing, and its head says that there are ${head.writes}`;
     const foreign = names.find((name) => name.index !== index);
-    return foreign && `segment ${textOf(foreign)} is of another index`;
+    return foreign && `segment ${textOf(foreign)} belongs to another index`;
   }
 
   /**
@@ -207,7 +209,7 @@ export class SegmentLog {
           return;
         } catch (error) {
           if (error instanceof Gone) {
-            if (isSame && tries > kTries) throw new StateError(`${this.where}: cannot be read, because it is written all the time`);
+            if (isSame && tries > kTries) throw new StateError(`${this.where}: cannot be read, because writers keep changing it`);
           } else if (error instanceof DamagedSegment) {
             if (isSame || !this.isLoss(listing, error)) damaged.add(textOf(error.segment));
             if (isSame && this.isLoss(listing, error)) throw this.wrong(error.message, error.cause);
@@ -216,7 +218,7 @@ export class SegmentLog {
           }
         }
       }
-      if (tries > 2 * kTries) throw new StateError(`${this.where}: cannot be read, because it is written all the time`);
+      if (tries > 2 * kTries) throw new StateError(`${this.where}: cannot be read, because writers keep changing it`);
     }
   }
 
@@ -268,7 +270,7 @@ export class SegmentLog {
       const before = this.kept.at(-1);
       if (segment.version > 1 && segment.name !== text) throw new Damage(`it says that it is ${segment.name ?? 'part of a file'}`);
       if (segment.before && before?.tip && before.to === name.from - 1 && segment.before !== before.tip)
-        throw new Damage('it follows another write than the one before it');
+        throw new Damage('it does not follow the write before it');
       return { segment, bytes: bytes.length };
     } catch (error) {
       if (error instanceof Damage) throw new DamagedSegment(name, error);

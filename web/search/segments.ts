@@ -177,7 +177,7 @@ function checked(segment: Segment): Segment {
     Array.isArray(deleted) &&
     deleted.every((id) => typeof id === 'string');
   const rows = fits ? documents.reduce((sum, each) => sum + rowsOf(each), 0) : 0;
-  if (!fits || vectors.length !== rows * storedRowBytes(model)) throw new Damage('its contents do not fit together');
+  if (!fits || vectors.length !== rows * storedRowBytes(model)) throw new Damage('its contents are inconsistent');
   return segment;
 }
 
@@ -185,7 +185,7 @@ function parsed(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(decoder.decode(bytes));
   } catch {
-    throw new Damage('its JSON is none');
+    throw new Damage('its JSON is invalid');
   }
 }
 
@@ -215,10 +215,10 @@ async function readHead(
   let version = kVersion;
   if ((await hashOfHead(json)) !== said) {
     version = kWordless;
-    if ((await hashOfHead(json, version)) !== said) throw new Damage('its SHA-256 is another one (head)');
+    if ((await hashOfHead(json, version)) !== said) throw new Damage('its SHA-256 does not match (head)');
   }
   const head = parsed(json);
-  if (!isHead(head)) throw new Damage('its head is none');
+  if (!isHead(head)) throw new Damage('its head is invalid');
   return { head, tip: head.tip || said, begin, version };
 }
 
@@ -246,20 +246,20 @@ function readSomeLines(lines: Uint8Array, begin: number): [unknown[], number] {
 function wordsIn(bytes: Uint8Array, documents: readonly StoredDocument[]): StoredWords {
   const rows = documents.reduce((sum, each) => sum + rowsOf(each), 0);
   const words = StoredWords.read(bytes, documents.length, rows);
-  if (!words) throw new Damage('its words are none');
+  if (!words) throw new Damage('its words are invalid');
   return words;
 }
 
 async function decodeNow(bytes: Uint8Array, view: DataView, breather: Breather): Promise<DecodedSegment> {
   const { head, tip, begin, version } = await readHead(bytes, view);
-  if (version !== view.getUint32(8, true)) throw new Damage('its version is another one');
+  if (version !== view.getUint32(8, true)) throw new Damage('its version does not match');
   const vectorsEnd = head.lines + head.vectors;
   const end = begin + vectorsEnd + (head.words ?? 0);
   if (bytes.length < end) throw cut(bytes);
   const body = bytes.subarray(begin, end);
   for (let i = 0; i < head.blocks.length; ++i) {
     const block = body.subarray(i * kBlockBytes, (i + 1) * kBlockBytes);
-    if ((await sha256Of(block)) !== head.blocks[i]) throw new Damage(`its SHA-256 is another one (block ${i})`);
+    if ((await sha256Of(block)) !== head.blocks[i]) throw new Damage(`its SHA-256 does not match (block ${i})`);
     await breather.breathe(undefined);
   }
   const all: unknown[] = [];
@@ -270,7 +270,7 @@ async function decodeNow(bytes: Uint8Array, view: DataView, breather: Breather):
     at = next;
     await breather.breathe(undefined);
   }
-  if (all.length !== head.documents + head.deleted) throw new Damage('it has other documents than its head says');
+  if (all.length !== head.documents + head.deleted) throw new Damage('its documents do not match its head');
   const { name, before, part, parts, model, language } = head;
   const segment = checked({
     model,
@@ -289,7 +289,7 @@ async function decodeOld(bytes: Uint8Array, view: DataView): Promise<DecodedSegm
   if (bytes.length < end) throw cut(bytes);
   const body = bytes.subarray(kOldHeadBytes, end);
   const hash = toHex(bytes.subarray(24, kOldHeadBytes));
-  if (view.getUint32(20, true) !== 0 || (await sha256Of(body)) !== hash) throw new Damage('its SHA-256 is another one');
+  if (view.getUint32(20, true) !== 0 || (await sha256Of(body)) !== hash) throw new Damage('its SHA-256 does not match');
   const head = parsed(body.subarray(0, json));
   const { model, documents, deleted } = (isObject(head) ? head : {}) as Segment;
   return { ...checked({ model, documents, deleted, vectors: body.subarray(json) }), tip: '', version: 1, end };

@@ -61,7 +61,7 @@ export class StoredContents {
   }
 
   checkOpen(): void {
-    if (!this.isOpen) throw new StateError(`Index: '${this.name}' was disposed of`);
+    if (!this.isOpen) throw new StateError(`Index: '${this.name}' was disposed`);
   }
 
   /** Runs after all earlier work on the contents. */
@@ -155,7 +155,7 @@ export class StoredContents {
       this.contents.tidy();
       return;
     }
-    throw new StateError(`Index: '${this.name}' cannot be written: ${kTries} times another writer was faster`);
+    throw new StateError(`Index: '${this.name}' cannot be written: another writer was faster ${kTries} times`);
   }
 
   precision(): IndexPrecision {

@@ -40,7 +40,7 @@ export function reason(cause: unknown): string {
 
 /** A store whose failures are errors of this library. name: the index. */
 export function guarded(name: string, store: SegmentStore): SegmentStore {
-  const kept = (what: string) => `Index: '${name}' cannot ${what}; what was stored before is there`;
+  const kept = (what: string) => `Index: '${name}' cannot ${what}; stored data is unchanged`;
   const tell = (what: (why: string) => string) => (cause: unknown) => {
     throw cause instanceof WattnError ? cause : new StateError(what(reason(cause)), { cause });
   };

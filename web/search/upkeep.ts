@@ -62,7 +62,7 @@ async function surveyOf(where: string, store: SegmentStore): Promise<Survey> {
   let found: FoundHead | undefined;
   try {
     found = await readHead(where, store);
-    if (found?.wrong) problems.push({ file: found.wrong, state: 'unfinished', what: 'the other file of the head is sound' });
+    if (found?.wrong) problems.push({ file: found.wrong, state: 'unfinished', what: 'the other file of the head is intact' });
   } catch (error) {
     if (!(error instanceof Damage)) throw error;
     problems.push({ file: kHead, state: 'damaged', what: error.message });
@@ -120,7 +120,8 @@ function judge(head: Head | undefined, found: Found[], problems: IndexProblem[])
     problems.push({ file: kHead, state: 'missing', what: 'an index of this version has one' });
   }
   for (const each of found) {
-    if (each.name.index !== index) each.problem ??= { file: textOf(each.name), state: 'foreign', what: 'it is of another index' };
+    if (each.name.index !== index)
+      each.problem ??= { file: textOf(each.name), state: 'foreign', what: 'it belongs to another index' };
   }
   const own = sound.filter((name) => name.index === index);
   const most = Math.max(head?.writes ?? 0, ...names.filter((name) => name.index === index).map(({ to }) => to + 1));
@@ -134,7 +135,7 @@ function judge(head: Head | undefined, found: Found[], problems: IndexProblem[])
     const isUnfinished = next === most && write >= (head?.writes ?? most) && !own.some(({ from }) => from > write);
     if (!isUnfinished) {
       const text = next - write === 1 ? `write ${write}` : `writes ${write} to ${next - 1}`;
-      problems.push({ file: undefined, state: 'missing', what: `${text}: no sound segment holds it` });
+      problems.push({ file: undefined, state: 'missing', what: `${text}: no intact segment has it` });
     }
     write = next;
   }

@@ -130,7 +130,7 @@ export class VectorRows {
     }
     return this.add(bytes, n, 'put_stored', (row) => {
       return new InputError(
-        `VectorRows.appendStored: row ${row} or one soon after it has a number that no row has: the bytes are damaged`,
+        `VectorRows.appendStored: row ${row} or one soon after it has an invalid number: the bytes are damaged`,
       );
     });
   }

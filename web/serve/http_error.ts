@@ -51,5 +51,5 @@ export function toHttpError(error: unknown, dialect: Dialect): HttpError {
   if (error instanceof UnsupportedError) return otherModel(dialect, error.message);
   if (error instanceof StateError) return new HttpError(503, error.message);
   if (error instanceof WattnError) return new HttpError(500, error.message);
-  return new HttpError(500, `an error of wattn itself: ${String((error as Error)?.message ?? error)}`);
+  return new HttpError(500, `internal error of wattn: ${String((error as Error)?.message ?? error)}`);
 }

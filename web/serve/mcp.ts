@@ -62,7 +62,7 @@ export class McpServer {
       const result = await this.answer(message.id, message.method, message.params ?? {});
       return result && { jsonrpc: '2.0', id: message.id, result };
     } catch (error) {
-      if (!(error instanceof RpcError)) this.log(`an error of wattn itself: ${String((error as Error)?.message ?? error)}`);
+      if (!(error instanceof RpcError)) this.log(`internal error of wattn: ${String((error as Error)?.message ?? error)}`);
       const { code, message: text } = error instanceof RpcError ? error : new RpcError(kCodes.internal, String(error));
       return { jsonrpc: '2.0', id: message?.id ?? null, error: { code, message: text } };
     }

@@ -110,7 +110,7 @@ export class HttpServer {
     const isLate = code === 'ERR_HTTP_REQUEST_TIMEOUT' && !next && !response?.req.complete && !response?.headersSent;
     if (!socket.writable || (response && !isLate)) return void socket.destroy();
     const found: Record<string, [number, string, string]> = {
-      HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'expected a shorter head'],
+      HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'expected shorter headers'],
       ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'expected a request, found none in time'],
     };
     const [status, name, message] = found[code ?? ''] ?? [400, 'Bad Request', 'expected HTTP'];

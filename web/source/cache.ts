@@ -283,7 +283,7 @@ class CachedSource implements ModelSource {
     if (entry?.missing) return undefined;
     const copy = await readEntry(this.store, copyKey(this.place(file)));
     throw new InputError(
-      `${file}: this file of '${this.name}' is not in the cache${copy?.accepted ? " but as dtype: 'q8' has it" : ''}, and local_files_only (or env.allowRemoteModels = false, HF_HUB_OFFLINE) forbids the network`,
+      `${file}: this file of '${this.name}' is not in the cache${copy?.accepted ? " except as a copy for dtype: 'q8'" : ''}, and local_files_only (or env.allowRemoteModels = false, HF_HUB_OFFLINE) forbids the network`,
     );
   }
 
@@ -396,5 +396,5 @@ export function cachedHubSource(id: string, options: SourceOptions, local: boole
   if (store) return new CachedSource(source, store, local, copied, copies);
   if (!local) return source;
   const why = 'local_files_only (or env.allowRemoteModels = false, HF_HUB_OFFLINE) forbids the network';
-  throw new InputError(`model: '${id}' is a hub id, and ${why}${platform.folderHint?.(id) ?? ''}`);
+  throw new InputError(`model: '${id}' is a Hub id, and ${why}${platform.folderHint?.(id) ?? ''}`);
 }

@@ -17,7 +17,7 @@ export function refusalHint({ status, code, page, hasToken }: Refusal): string {
   if (!hasToken) {
     const what = gated
       ? `the repository is gated: accept its terms at ${page}, and pass`
-      : `hubs respond so for private, gated and missing repositories: check the name, or pass`;
+      : `private, gated and missing repositories get this response: check the name, or pass`;
     return ` (${what} a token with the option 'token' or, in Node, HF_TOKEN)`;
   }
   if (status === 401 && !gated)

@@ -113,7 +113,7 @@ export async function ggufFileOf(
   if (file !== undefined && !kNotRead.test(file)) return file;
   const read = files.filter((each) => !kNotRead.test(each));
   const loads = read.length > 0 ? `; these load: ${read.join(', ')}` : '';
-  if (file !== undefined) throw new UnsupportedError(`${file}: expected types that are read, found ${tag}${loads}`);
+  if (file !== undefined) throw new UnsupportedError(`${file}: expected a supported type, found ${tag}${loads}`);
   const part = all?.find((each) => kNoModel.test(each) && firstOf(tags, [each]) !== undefined);
   const found = part === undefined ? 'found none' : `found it only in parts (${part})`;
   throw new ModelFormatError(`model: expected a GGUF file ${tags.join(' or ')} in '${id}', ${found}; looked in ${folder}${loads}`);

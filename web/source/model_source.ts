@@ -20,7 +20,7 @@ export const kSourceRules = {
   token: 'string',
 } as const;
 
-const kForms = "a hub id ('org/name'), a URL, a path ('./dir', '/dir'), Files of a directory, or a map of file names to bytes";
+const kForms = "a Hub id ('org/name'), a URL, a path ('./dir', '/dir'), Files of a directory, or a map of file names to bytes";
 
 export const isHubId = (text: string) => /^\w[\w.-]*(\/\w[\w.-]*)?$/.test(text) && !text.includes('..');
 const isPlace = (text: string) => /^(\.{0,2}[/\\]|\.{1,2}$|[A-Za-z]:[/\\]|file:)/.test(text) || /[/\\].*[/\\]|[/\\]$|\\/.test(text);
@@ -60,7 +60,7 @@ export function openModel(model: ModelSpecifier, options: SourceOptions, copies?
   const local = options.local_files_only === true || !env.allowRemoteModels;
   const hub = typeof model === 'string' && !isPlace(model) && isHubId(model);
   if (options.revision !== undefined && options.revision !== null && !hub) {
-    throw new InputError(`option 'revision': expected a hub id as the model, found ${describe(model)}`);
+    throw new InputError(`option 'revision': expected a Hub id as the model, found ${describe(model)}`);
   }
   if (typeof model === 'string') return fromString(model, options, local, copies);
   if (typeof model !== 'object' || ArrayBuffer.isView(model) || tagOf(model) === 'ArrayBuffer') {

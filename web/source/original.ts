@@ -118,7 +118,7 @@ export async function openOriginal(
 ): Promise<{ source: ModelSource; options: SourceOptions }> {
   const { original, config } = error as OriginalElsewhere;
   const refuse = (why: string): never => {
-    (error as WattnError).message += `. It is not loaded by itself, because ${why}`;
+    (error as WattnError).message += `. It is not loaded automatically, because ${why}`;
     throw error;
   };
   const { revision, weights_at: at, ...rest } = options;
@@ -132,7 +132,7 @@ export async function openOriginal(
   scope.close();
   const other = own && config ? differenceOf(config, own) : undefined;
   if (other) refuse(`config.json differs in '${other}': '${copy.name}' may have been trained further`);
-  warnOnce(`'${copy.name}' holds only ONNX: its original '${original}' is loaded (env.resolveOriginal = false: an error instead)`);
+  warnOnce(`'${copy.name}' has only ONNX files: its original '${original}' is loaded (env.resolveOriginal = false throws instead)`);
   plainCallback(options.progress_callback)({ status: 'original', name: copy.name, original });
   const named = at?.config ? weightsAt(opened, { config: at.config }) : opened;
   return {

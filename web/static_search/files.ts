@@ -17,7 +17,7 @@ async function bytesAt(url: URL, fetch: Fetch, signal: AbortSignal): Promise<Uin
     throw new NetworkError(`static index: cannot fetch ${url.href}: ${(cause as Error).message}`, url.href, undefined, { cause });
   }
   if (response.status === 404 || response.status === 410)
-    throw new MissingFileError(`static index: ${url.href} is not there (HTTP ${response.status})`, url.href, response.status);
+    throw new MissingFileError(`static index: ${url.href} does not exist (HTTP ${response.status})`, url.href, response.status);
   if (!response.ok)
     throw new NetworkError(
       `static index: ${url.href}: expected the file, found HTTP ${response.status}`,
@@ -39,7 +39,7 @@ export async function readHead(folder: URL, fetch: Fetch, signal: AbortSignal): 
   }
   if (typeof head?.folder !== 'string' || !Array.isArray(head.words)) {
     throw new ModelFormatError(
-      `static index: ${url.href} is no index that 'wattn index --static' wrote: it begins with ${JSON.stringify(text.slice(0, 40))}`,
+      `static index: ${url.href} is not an index of 'wattn index --static': it begins with ${JSON.stringify(text.slice(0, 40))}`,
     );
   }
   if (head.format !== kFormat)

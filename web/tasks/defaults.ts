@@ -23,7 +23,7 @@ export const kDefaults: Readonly<Record<string, readonly [model: string, licence
 /** The default model of a task, which a warning names. undefined: the model in the package. */
 export function defaultModel(task: string): string | undefined {
   const [model, licence] = kDefaults[task] ?? [];
-  if (model !== undefined) warnOnce(`pipeline: '${task}' was asked for without a model: '${model}' (${licence}) is loaded`);
+  if (model !== undefined) warnOnce(`pipeline: no model given for '${task}': '${model}' (${licence}) is loaded`);
   return model;
 }
 

@@ -85,10 +85,10 @@ const kNotes: ((seen: Seen) => string | false | undefined)[] = [
   ({ text }) => text.trim() === '' && 'The text is empty: the answer is that of the special tokens alone.',
   ({ found: { tokens_untruncated, tokens, left_out } }) =>
     left_out !== '' &&
-    `The text has ${tokens_untruncated} tokens, and the model reads ${tokens.length}: its last ${plural(left_out.length, 'character')} do not count. A call that must not cut has on_overflow: 'error'.`,
+    `The text has ${tokens_untruncated} tokens, and the model reads ${tokens.length}: its last ${plural(left_out.length, 'character')} are cut off. To get an error instead, set on_overflow: 'error'.`,
   ({ found: { unknown } }) =>
     unknown > 0 &&
-    `${(100 * unknown).toFixed(0)} % of the tokens are unknown to the vocabulary, and all of these look alike to the model.`,
+    `${(100 * unknown).toFixed(0)} % of the tokens are unknown to the vocabulary, which all look the same to the model.`,
   ({ found: { tokens_per_word } }) =>
     tokens_per_word > kManyPieces &&
     `A word is cut into ${tokens_per_word.toFixed(1)} tokens on average: the vocabulary was made for another language or other texts.`,
@@ -116,19 +116,20 @@ const kNotes: ((seen: Seen) => string | false | undefined)[] = [
       task === 'feature-extraction' &&
       prompt === '' &&
       names.length > 0 &&
-      `The model was trained with prompts (${names.map(([name]) => name).join(', ')}), and this text has none: encode_query and encode_document, or the option prompt_name, put them there.`
+      `The model was trained with prompts (${names.map(([name]) => name).join(', ')}), and this text has none: use encode_query and encode_document, or the option prompt_name.`
     );
   },
   ({ engine: { info }, found: { task } }) => task === 'feature-extraction' && info.pooled_reason,
   ({ found: { task, normalize } }) =>
     task === 'feature-extraction' &&
     normalize === false &&
-    'Vectors do not have unit length: compare them by cos_sim, not by a dot product, or ask for normalize: true.',
+    'Vectors do not have unit length: compare them with cos_sim, not a dot product, or set normalize: true.',
   ({ engine: { info } }) =>
     info.dtype !== 'f32' &&
     `Weights are held in ${info.dtype}, so numbers differ a little from Python's; dtype: 'f32' has Python's within rounding.`,
-  ({ engine: { info } }) => info.dtype_asked && `dtype: '${info.dtype_asked}' was asked for, and '${info.dtype}' is the nearest.`,
-  ({ engine: { info } }) => info.original && `The weights are those of '${info.original}': the repository named has ONNX alone.`,
+  ({ engine: { info } }) => info.dtype_asked && `dtype: '${info.dtype_asked}' was requested, and '${info.dtype}' is the nearest.`,
+  ({ engine: { info } }) =>
+    info.original && `The weights are those of '${info.original}': the requested repository has only ONNX files.`,
   ({ engine: { info } }) => info.precision === 'fast' && "precision: 'fast' depends on the machine in its last bits.",
   ({ engine: { info } }) => info.device_reason && `Not on the GPU: ${info.device_reason}`,
   ({ engine: { adapters } }) => adapters?.active && `The adapter '${adapters.active}' is in use.`,

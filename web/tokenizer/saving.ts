@@ -33,7 +33,7 @@ function vocabularyOf(where: string, files: readonly NamedBytes[]): NamedBytes[]
   if (names) return names.map((name): NamedBytes => [name, named.get(name) as Uint8Array]);
   const gguf = files.find(([name]) => name.endsWith('.gguf')); // a model's
   if (gguf) return vocabularyOf(where, ggufTokenizerFiles(gguf[1]));
-  throw new UnsupportedError(`${where}: the vocabulary of this tokenizer is in a .gguf file alone: keep it`);
+  throw new UnsupportedError(`${where}: this tokenizer's vocabulary is only in its .gguf file: keep that`);
 }
 
 /** tokenizer_config.json with what the program has set since. */

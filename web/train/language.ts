@@ -15,7 +15,7 @@ function renderAnswers(where: string, files: readonly NamedBytes[], chat: Chat):
     const whole = renderChat(files, chat.slice(0, i + 1), {});
     if (!whole.startsWith(prompt) || !text.startsWith(whole)) {
       throw new InputError(
-        `${where}: the chat template writes earlier messages differently when later ones follow: give texts instead`,
+        `${where}: the chat template renders earlier messages differently when later ones follow: pass texts instead`,
       );
     }
     answers.push(prompt.length, whole.length);

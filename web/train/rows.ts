@@ -119,7 +119,7 @@ export function toExamples(
   const kind = kindOf(first, task, hasOwnLoss && !isLanguageTask(task));
   if (!kind) throw new InputError(`${where}: expected rows ${kRows}, found one with ${Object.keys(first).join(', ') || 'nothing'}`);
   if (like && like.kind !== kind) {
-    throw new InputError(`${where}: expected rows of the kind of the training rows (${like.kind}), found others (${kind})`);
+    throw new InputError(`${where}: expected rows like the training rows (${like.kind}), found others (${kind})`);
   }
   const wrong = (i: number, what: string, found: unknown) =>
     new InputError(`${where}: ${placeOf(i)}: expected ${what}, found ${describe(found)}`);

@@ -56,7 +56,7 @@ export function writeState({ state, steps, madeOf, best }: Stopped): Promise<Uin
 /** A ModelFormatError: it is damaged, or another file; an UnsupportedError: of a newer version. where: for messages. */
 export async function readState(bytes: Uint8Array, where: string): Promise<Stopped> {
   const wrong = (found: string) =>
-    new ModelFormatError(`${where}: expected what trainer.state() gave, found ${found}: it is damaged, or another file`);
+    new ModelFormatError(`${where}: expected bytes from trainer.state(), found ${found}: it is damaged, or another file`);
   if (!ArrayBuffer.isView(bytes)) throw wrong('no bytes');
   const metadata = await checkSealed(bytes, where);
   const version = Number(metadata?.[kVersionName] ?? 1);
@@ -98,9 +98,9 @@ export function hashOf(value: unknown): string {
 
 /** What differs between a run that stopped and this one; undefined: nothing. */
 export function difference(before: MadeOf, now: MadeOf): string | undefined {
-  if (before.model && before.model !== now.model) return 'the weights of the model are others';
-  if (before.rows !== now.rows) return 'the training rows are others';
-  if (before.validation !== now.validation) return 'the validation rows are others';
+  if (before.model && before.model !== now.model) return "the model's weights differ";
+  if (before.rows !== now.rows) return 'the training rows differ';
+  if (before.validation !== now.validation) return 'the validation rows differ';
   const show = (value: unknown) => (value === undefined ? 'none' : JSON.stringify(value));
   const names = new Set([...Object.keys(now.options), ...Object.keys(before.options)]);
   const differs = [...names].find((name) => show(before.options[name]) !== show(now.options[name]));

@@ -136,7 +136,7 @@ function answerOf(engine: TaskEngine, request: Request): Answer {
 export const trainTask: Task<Request, object, Answer> = {
   head: 'none',
   prepare() {
-    throw new InputError("pipeline: 'train' is no task of a pipeline: use Trainer of wattn/train");
+    throw new InputError("pipeline: 'train' is not a pipeline task: use Trainer of wattn/train");
   },
   async run(engine, requests) {
     return requests.map((request) => answerOf(engine, request));

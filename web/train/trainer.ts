@@ -235,7 +235,7 @@ export class Trainer {
     if (!this.run) {
       const settled = this.settled(given);
       if (method === 'head' && !settled.isHead) {
-        throw new InputError("trainer.plan: expected rows that a head learns from (option 'rows') with method 'head'");
+        throw new InputError("trainer.plan: expected the option 'rows' with method 'head'");
       }
       await this.begin({ steps: 1, ...settled });
     }
