@@ -14,7 +14,7 @@ export const AutoConfig = {
    *
    *     const { model_type, hidden_size } = await AutoConfig.from_pretrained('openai-community/gpt2');
    *
-   * @throws ModelFormatError without a config.json; NetworkError, as every load.
+   * @throws ModelFormatError without a config.json; NetworkError if a request fails.
    */
   async from_pretrained(model?: ModelSpecifier | null, options?: SourceOptions): Promise<Record<string, any>> {
     options = await readFamiliar('AutoConfig.from_pretrained', options, kSourceRules);

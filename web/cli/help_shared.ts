@@ -11,7 +11,7 @@ export const kRunHelp = `  --precision exact     exact (default): bit-identical 
 `;
 export const kComputeHelp = `  --adapter DIR         a PEFT adapter for the model: a path, a URL, or a Hub id
   --dtype f32|f16|q16|q8|q4
-                        data type of the weights in memory (default f32; q8 for the bundled model)
+                        data type of the weights in memory (default f32; q8 for wattn models)
   --prefer packed       load a .gguf file from the model's repository, if it has one, instead of the original weights
 ${kRunHelp}`;
 export const kTextsHelp = `  --file FILE           read texts from FILE, one per line (- is standard input; may be repeated)

@@ -6,7 +6,7 @@ import type { PlainFormat, PlainFormats } from './response_format.js';
 /**
  * The results of a prompt, with `parsed` where they are JSON. Beams that only filled up their number are left out.
  *
- * @throws IncompleteError for a text that the length ended.
+ * @throws IncompleteError for a text that reached its length limit.
  */
 export function readAnswers(
   list: readonly (GeneratedText & { answer?: string; isCut?: boolean })[],
@@ -30,7 +30,7 @@ export function readAnswers(
 /**
  * The results of all prompts. made: what the caller gets of those of one.
  *
- * @throws IncompleteError for texts that the length ended; of several prompts it has the results of the others.
+ * @throws IncompleteError for texts that reached their length limit; with several prompts it has the results of the others.
  */
 export function readAll<Made>(
   lists: readonly (readonly (GeneratedText & { answer?: string; isCut?: boolean })[])[],

@@ -194,7 +194,7 @@ export interface Generates {
    *     const ids = await model.generate({ ...inputs, max_new_tokens: 60 });
    *     tokenizer.batch_decode(ids, { skip_special_tokens: true });
    *
-   * @throws InputError for an unknown option; UnsupportedError for one of transformers.js's that wattn has not (docs/migration.md).
+   * @throws InputError for an unknown option; UnsupportedError for an option of transformers.js that wattn does not support (docs/migration.md).
    */
   generate(options: ModelGenerateOptions & { return_dict_in_generate?: false }): Promise<Tensor>;
   /** Generates token ids and returns them in an object, together with `past_key_values`. */
@@ -310,7 +310,7 @@ export interface TextGenerationPipeline extends LoadedPipeline {
    *     const [good, bad] = await generate.score(question, [' positive', ' negative']);
    *     console.log(good.score < bad.score);
    *
-   * @throws InputError for a text without tokens, or one that is longer than `context_length` with its prompt.
+   * @throws InputError for a continuation without tokens, or if prompt and continuation exceed `context_length`.
    */
   score(prompt: string | Chat, continuations: readonly string[], options?: ScoreOptions): Promise<ScoredText[]>;
   score(

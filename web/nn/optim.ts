@@ -283,7 +283,7 @@ export const get_cosine_schedule_with_warmup = (optimizer: Optimizer<any>, optio
 
 /**
  * Scales all gradients by one factor so that their Euclidean norm is at most `max_norm`.
- * @returns the norm before
+ * @returns the norm before clipping
  *
  * @example
  * const weight = new nn.Parameter(nn.ones(2));

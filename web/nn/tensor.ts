@@ -177,7 +177,7 @@ export class Tensor extends TensorBase<'float32'> {
   /**
    * Computes gradients and adds them to `grad` of all leaves. The tensor must have one value, unless you pass `gradient`. Frees the graph unless
    * `retain_graph` is set.
-   * @throws StateError without a graph, or if an earlier backward() freed it
+   * @throws StateError if there is no graph, or an earlier `backward()` freed it
    */
   backward(gradient?: TensorBase | null, options: { retain_graph?: boolean } = {}): void {
     options = readOptions('backward', options, { retain_graph: 'boolean' });

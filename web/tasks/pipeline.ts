@@ -266,19 +266,19 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
  * `'zero-shot-ner'`, `'question-answering'`, `'fill-mask'`, `'text-ranking'`, `'text-generation'`. For encoder-decoders: `'text2text-generation'`,
  * `'translation'`, `'summarization'`.
  *
- *     const embed = await pipeline('feature-extraction'); // the small model in the package
+ *     const embed = await pipeline('feature-extraction'); // the bundled model
  *     const vectors = await embed(['A man is eating food.', 'Someone has lunch.']); // Tensor [2, dim]
  *     const rank = await pipeline('text-ranking', 'cross-encoder/ms-marco-MiniLM-L6-v2', { dtype: 'q8' });
  *
- * @param task what the model is to do.
- * @param model a hub id, a folder, a URL, or the files themselves: see `ModelSpecifier`. Default: for vectors and sentiment the small model in the package; for another
- *   task one of the hub, which a warning names (docs/tasks.md lists them).
- * @param options wattn's, and those of transformers.js (`FamiliarOptions`).
- * @returns a function of texts, with the facts and the memory of its model. An `InputError`: an unknown task or option, or a model that is not there. An
- *   `UnsupportedError`: a model that cannot do the task.
+ * @param task the task's name.
+ * @param model a Hub id, a folder, a URL, or the files themselves: see `ModelSpecifier`. Default: the bundled model for embeddings and sentiment; for other
+ *   tasks a model of the Hub, which a warning names (docs/tasks.md lists them).
+ * @param options wattn's options, and those of transformers.js (`FamiliarOptions`).
+ * @returns a function that runs the task on texts. Its methods report facts and memory of the model. Throws an `InputError` for an unknown task or option, or if
+ *   the model does not exist, and an `UnsupportedError` if the model cannot do the task.
  *
  * @example
- * const embed = await pipeline('feature-extraction'); // the model in the package
+ * const embed = await pipeline('feature-extraction'); // the bundled model
  * (await embed(['The bakery opens at six.', 'Trains leave every hour.'])).dims; // => [2, 384]
  */
 export async function pipeline<Task extends keyof Pipelines>(
