@@ -124,6 +124,8 @@ TEST(JsonSchema, ScalarsAreExact) {
   check(ConstraintKind::kJsonSchema,
         {{R"({"type":"integer","minimum":-5,"maximum":120})", {"-5", "0", "9", "120"}, {"-6", "121", "1.5", "01", "-0", "1200"}},
          {R"({"type":"number","exclusiveMinimum":0,"maximum":1.5})", {"1e-7", "0.1", "1.5", "1"}, {"0", "-1", "1.51", "2", "1.50"}},
+         // In plain digits from 10^-6 on, as JSON.stringify writes numbers.
+         {R"({"type":"number"})", {"0.000001", "0.0000019", "9.9e-7", "-0.000001"}, {"0.0000001", "0.0000009", "1e-6"}},
          {R"({"type":"number","exclusiveMaximum":10})", {"9.999", "-3", "0"}, {"10", "11", "10.5"}},
          {R"({"multipleOf":0.25,"type":"number"})", {"0.75", "-2", "0"}, {"0.3", "1.125"}},
          {R"({"type":"string","minLength":2,"maxLength":3})",

@@ -79,6 +79,30 @@ TEST(ClassTokenizer, TakesSettingsThatContradictTokenizerJson) {
             (Tokens{"[CLS]", "a", "a", "[SEP]"}));
 }
 
+// transformers reads the tokenizer.json of a LlamaTokenizer with a ByteLevel stage as it is.
+TEST(ClassTokenizer, FindsByteLevelStagesAnywhereInASequence) {
+  const auto name_with = [](const char* pre_tokenizer, const char* decoder) {
+    test::TinyTokenizer tiny;
+    tiny.pre_tokenizer = pre_tokenizer;
+    tiny.decoder = decoder;
+    tiny.model = R"({"type": "BPE", "vocab": {"<unk>": 0, "<s>": 1, "</s>": 2, "a": 3}, "merges": []})";
+    const auto found =
+        load_tokenizer({{"tokenizer.json", tiny.json()}, {"tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizer"})"}});
+    return found.ok() ? found.value().origin().name : found.error().message;
+  };
+  const char *byte_level = R"({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true})",
+             *digits = R"({"type": "Digits", "individual_digits": true})";
+  const auto both = [](const char* list, const char* type, const char* a, const char* b) {
+    return std::string(R"({"type": ")") + type + R"(", ")" + list + "\": [" + a + ", " + b + "]}";
+  };
+  EXPECT_EQ(name_with(digits, "null"), "LlamaTokenizer");
+  EXPECT_EQ(name_with(byte_level, "null"), "TokenizersBackend");
+  EXPECT_EQ(name_with(digits, byte_level), "TokenizersBackend");
+  EXPECT_EQ(name_with(both("pretokenizers", "Sequence", byte_level, digits).c_str(), "null"), "TokenizersBackend");
+  EXPECT_EQ(name_with(both("pretokenizers", "Sequence", digits, byte_level).c_str(), "null"), "TokenizersBackend");
+  EXPECT_EQ(name_with(digits, both("decoders", "Sequence", byte_level, R"({"type": "Fuse"})").c_str()), "TokenizersBackend");
+}
+
 TEST(ClassTokenizer, RefusesClassesThatAreCodeByName) {
   for (const char* name : {"BertJapaneseTokenizer", "PhobertTokenizer", "EsmTokenizer"}) {
     const std::string settings = std::string(R"({"tokenizer_class": ")") + name + "\"}";
