@@ -182,6 +182,17 @@ void get_weight_row(const LinearWeights& layer, std::int64_t j, float* values) {
   }
 }
 
+void add_q4_sums(const LinearWeights& layer, std::int32_t* sums) {
+  constexpr std::int64_t kGroup = kQuantGroup<std::int8_t>;
+  const std::int64_t groups = padded_depth<std::int8_t>(layer.in) / kGroup;
+  for (std::int64_t j = 0; j < layer.out; ++j) {
+    std::int32_t* row = sums + j / kPanelWidth * groups * kPanelWidth + j % kPanelWidth;
+    for (std::int64_t i = 0; i < layer.in; ++i) row[i / kGroup * kPanelWidth] += q4_weight(packed_q4_of(layer), j, i, layer.in);
+  }
+}
+
+std::span<const std::int8_t> q4_entries() { return kQ4Entries; }
+
 void linear(const Compute& compute, const LinearWeights& layer, const float* x, std::int64_t tokens, Activation activation,
             const LinearScratch& scratch, float* y) {
   if (compute.lora) return changed_linear(compute, layer, x, tokens, activation, scratch, y);

@@ -62,6 +62,10 @@ std::span<float> weights_f32(const LinearWeights& linear);
 // Row j of W as stored, widened to f32: [in].
 void get_weight_row(const LinearWeights& linear, std::int64_t j, float* values);
 
+// Adds the sums of the groups of W in q4, as whole numbers: [ceil(out / 8)][groups][8]. The entries of all books: [256][16].
+void add_q4_sums(const LinearWeights& linear, std::int32_t* sums);
+std::span<const std::int8_t> q4_entries();
+
 // x: [tokens, in], y: [tokens, out], both contiguous; y must not overlap x. compute.lora may add to it, or have another layer in
 // place of this one, whose out may differ.
 void linear(const Compute& compute, const LinearWeights& layer, const float* x, std::int64_t tokens, Activation activation,

@@ -1,5 +1,6 @@
 #include "tasks/device.h"
 
+#include <cstring>
 #include <initializer_list>
 
 #include "ops/embedding.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kPanel = 8, kGroup = 64;  // of q8: kernels/quant.h
 constexpr std::int64_t kWord = 4;                // numbers of q8 that a device multiplies at once
+constexpr std::int64_t kPart = 16;               // numbers of q4 that have a book
 
 // Not inlined, for size.
 [[gnu::noinline]] void add(std::vector<std::int32_t>& to, std::initializer_list<std::int64_t> numbers) {
@@ -25,7 +27,7 @@ constexpr std::int64_t kWord = 4;                // numbers of q8 that a device 
 
 Error no_form(const char* what, WeightType type) {
   constexpr const char* kTypes[] = {"f32", "q16", "q8", "q4", "f16"};
-  return unsupported_error(std::string(what) + " in " + kTypes[static_cast<int>(type)] + ": the GPU supports f32 and q8");
+  return unsupported_error(std::string(what) + " in " + kTypes[static_cast<int>(type)] + ": the GPU supports f32, q8 and q4");
 }
 
 // Four neighbours along k side by side, and the sums of groups, whatever the kernels want.
@@ -56,14 +58,31 @@ void place_q8(const LinearWeights& layer, DeviceWeight& out) {
   out.parts.push_back({"sum", out.sums.data(), bytes / kGroup * static_cast<std::int64_t>(sizeof(std::int32_t))});
 }
 
+void place_q4(const LinearWeights& layer, DeviceWeight& out) {
+  const std::int64_t panels = (layer.out + kPanel - 1) / kPanel, groups = (layer.in + kGroup - 1) / kGroup;
+  const std::int64_t size = panels * kPanel * groups * kGroup;
+  const std::size_t entries = q4_entries().size(), books = static_cast<std::size_t>(size / kPart);
+  out.placed.resize(entries + books);
+  std::memcpy(out.placed.data(), q4_entries().data(), entries);
+  std::memcpy(out.placed.data() + entries, layer.book, books);
+  out.parts.push_back({"weight", layer.weight, size / 2});
+  out.parts.push_back({"book", out.placed.data(), static_cast<std::int64_t>(entries + books)});
+  if (!layer.sum) {
+    out.sums.resize(static_cast<std::size_t>(size / kGroup));
+    add_q4_sums(layer, out.sums.data());
+  }
+  const std::int64_t bytes = size / kGroup * static_cast<std::int64_t>(sizeof(std::int32_t));
+  out.parts.push_back({"sum", layer.sum ? layer.sum : out.sums.data(), bytes});
+}
+
 Result<void> add_linear(const LinearWeights& layer, DeviceWeight& out) {
   const std::int64_t panels = (layer.out + kPanel - 1) / kPanel;
   out.type = layer.type;
   add(out.shape, {layer.out, layer.in});
   if (layer.type == WeightType::kF32) {
     add_floats(out, "weight", static_cast<const float*>(layer.weight), panels * kPanel * layer.in);
-  } else if (layer.type == WeightType::kQ8) {
-    place_q8(layer, out);
+  } else if (layer.type == WeightType::kQ8 || layer.type == WeightType::kQ4) {
+    layer.type == WeightType::kQ8 ? place_q8(layer, out) : place_q4(layer, out);
     add_floats(out, "scale", layer.scale, panels * kPanel * ((layer.in + kGroup - 1) / kGroup));
   } else {
     return no_form("a matrix", layer.type);

@@ -26,7 +26,8 @@ Result<DevicePlan> device_plan(const Model& model);
 
 // What one weight holds, as its op reads it.
 //   linear         weight: f32 [ceil(out / 8)][in][8], or q8 [ceil(out / 8)][groups][16][8][4] with scale and sum
-//                  [ceil(out / 8)][groups][8]; bias [out]
+//                  [ceil(out / 8)][groups][8], or q4 (kernels/q4.h): weight [ceil(out / 8)][in / 16][4][16], and book with the
+//                  entries [256][16], then the books [ceil(out / 8)][in / 16][8], beside scale and sum; bias [out]
 //   words, rows    table [rows, width] in f32, or in q8 with scale [rows]; words that the head over the vocabulary holds: as linear
 //   norms          gamma, beta
 //   rotate         cos, sin [positions, pairs]

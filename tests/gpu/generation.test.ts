@@ -101,9 +101,15 @@ const architectures: Record<string, RegExp | undefined> = {
 
 /** The others have the same kernels there. */
 const kInQ8 = ['wide', 'decoders/llama', 'decoders/gpt2', 'decoders/gemma3', 'decoders/qwen2', 'variants/decoders/mpt'];
+const kInQ4 = ['wide', 'decoders/llama', 'decoders/qwen2'];
+const dtypesOf = (folder: string) => [
+  'f32' as const,
+  ...(kInQ8.includes(folder) ? (['q8'] as const) : []),
+  ...(kInQ4.includes(folder) ? (['q4'] as const) : []),
+];
 
 describe.each(Object.entries(architectures))('%s', (folder, lacks) => {
-  for (const dtype of kInQ8.includes(folder) ? (['f32', 'q8'] as const) : (['f32'] as const))
+  for (const dtype of dtypesOf(folder))
     onGpu(`${dtype}: a forced text has the processor's logits within the bound`, async (own) => {
       env.gpu = own;
       const there = await load(decoder(folder), { dtype });
@@ -129,6 +135,7 @@ describe.each([
   ['decoders/llama', 'q8'],
   ['wide', 'f32'],
   ['wide', 'q8'],
+  ['wide', 'q4'],
 ] as const)('%s in %s on one device', (model, dtype) => {
   onGpu('has the same bits for a text alone and in a batch, read at once, in pieces and token by token', async (own) => {
     env.gpu = own;
@@ -272,7 +279,7 @@ onGpu('a device that is lost at any step loses and doubles no token', async () =
 });
 
 // A fault in each kernel that generation adds, and in what others have for it.
-const lies: [kernel: string, find: RegExp, put: string, dtype: 'f32' | 'q8', model?: string][] = [
+const lies: [kernel: string, find: RegExp, put: string, dtype: 'f32' | 'q8' | 'q4', model?: string][] = [
   ['a product for one or few rows', /total \+= sums\[/, 'total += 1.0001f * sums[', 'f32'],
   ['a product for one row', /(const ROWS = 1u;[^]*?)total \+= sums\[/, '$1total += 1.0001f * sums[', 'f32'],
   ['a product in q8 for one row', /(const ROWS = 1u;[^]*?)96 - i32/, '$195 - i32', 'q8'],
@@ -281,6 +288,8 @@ const lies: [kernel: string, find: RegExp, put: string, dtype: 'f32' | 'q8', mod
   ['few rows beyond the first four', /let row0 = group\.y \* ROWS;/, 'let row0 = group.y * 0u;', 'f32'],
   ['a product in q8 for few rows', /total = fma\(term\.x, term\.y, total\)/, 'total = fma(term.x, 1.01f * term.y, total)', 'q8'],
   ['a zero point for few rows', /term = vec2<f32>\(f32\(whole\[r\] \+ \(96/, 'term = vec2<f32>(f32(whole[r] + (95', 'q8'],
+  ['a product in q4 for one row', /(const ROWS = 1u;[^]*?)own\.w/, '$1own.z', 'q4', 'wide'],
+  ['a product in q4 for few rows', /(const ROWS = 4u;[^]*?)column % 4u\] >>/, '$1column % 2u] >>', 'q4', 'wide'],
   ['keys that are stored a row too far', /out\[\(place\.x \+ place\.y\) \* W/, 'out[(place.x + place.y + 1u) * W', 'f32'],
   ['values that are not stored', /\+ column\] = x\[token \* (\d+)u/, '+ column] = 0.0f * x[token * $1u', 'f32'],
   ['many queries that see a key too much', /k > query \+ 0u/, 'k > query + 1u', 'f32'],
@@ -321,7 +330,7 @@ onGpu("what no GPU runs is the processor's, and says why", async (own) => {
   expect(text2text.info()).toMatchObject({ device: 'wasm', device_reason: expect.stringMatching(/processor/) });
   await text2text.dispose();
   for (const [options, why] of [
-    [{ dtype: 'q4' }, /'q4'/],
+    [{ dtype: 'q16' }, /'q16'/],
     [{ kv_cache_dtype: 'q8' }, /kv_cache_dtype/],
   ] as const) {
     const [there, here] = [await load(llama(), options), await load(llama(), { ...options, device: 'wasm' })];

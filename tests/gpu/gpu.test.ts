@@ -48,25 +48,37 @@ const letters = (count: number, first = 0) =>
 const lengths = [1, 31, 32, 33, 2, 15, 16, 17, 40, 3];
 const kModes = ['mean', 'cls', 'max', 'weightedmean', 'lasttoken', 'mean_sqrt_len_tokens'] as const;
 
+type Dtype = 'f32' | 'q8' | 'q4';
 interface Case {
   name: string;
   model: () => unknown;
-  dtype: 'f32' | 'q8';
+  dtype: Dtype;
   texts: string[];
 }
 const words = (count: number) =>
   Array.from({ length: count }, (_, i) => ['boat', 'river', 'the', 'birds', 'old'][(i * i + count) % 5]).join(' ');
-const architecture = (folder: string, dtype: 'f32' | 'q8'): Case => ({
+const architecture = (folder: string, dtype: Dtype): Case => ({
   name: `${folder}, ${dtype}`,
   model: () => withLetters(join(goldens, folder)),
   dtype,
   texts: lengths.map((count, i) => letters(count, i)),
 });
 const cases: Case[] = [
-  { name: 'rows of three groups, q8', model: wideBert, dtype: 'q8', texts: lengths.map((count, i) => letters(count, i)) },
-  ...(['f32', 'q8'] as const).map((dtype) => ({ name: `bert, ${dtype}`, model: () => tiny, dtype, texts: lengths.map(words) })),
+  ...(['q8', 'q4'] as const).map((dtype) => ({
+    name: `rows of three groups, ${dtype}`,
+    model: wideBert,
+    dtype,
+    texts: lengths.map((count, i) => letters(count, i)),
+  })),
+  ...(['f32', 'q8', 'q4'] as const).map((dtype) => ({
+    name: `bert, ${dtype}`,
+    model: () => tiny,
+    dtype,
+    texts: lengths.map(words),
+  })),
   architecture('architectures/modernbert', 'f32'), // rotary positions, windows, gates, pre-norm
   architecture('architectures/nomic-bert', 'q8'),
+  architecture('architectures/nomic-bert', 'q4'),
   architecture('architectures/jina-bert', 'f32'), // biases by distance
   architecture('architectures/roberta', 'f32'), // positions after padding
 ];
@@ -131,10 +143,10 @@ const architectures: Record<string, RegExp | undefined> = {
     ]),
   ),
 };
-test.each(Object.entries(architectures))('%s is proven right in f32 and q8, or refused by name', async (folder, lacks) => {
+test.each(Object.entries(architectures))('%s is proven right in f32, q8 and q4, or refused by name', async (folder, lacks) => {
   if (!gpu) return;
   env.gpu = gpu;
-  for (const dtype of ['f32', 'q8'] as const) {
+  for (const dtype of ['f32', 'q8', 'q4'] as const) {
     const pipe = await load(withLetters(join(goldens, folder)), { dtype });
     const { device, device_reason } = pipe.info();
     if (lacks) expect(device_reason).toMatch(lacks);
@@ -143,14 +155,24 @@ test.each(Object.entries(architectures))('%s is proven right in f32 and q8, or r
   }
 });
 
-onGpu('all-MiniLM-L6-v2 is right in f32 and q8: its q8 differs as two roundings of activations do', async (own) => {
+onGpu('all-MiniLM-L6-v2 is right in f32, q8 and q4: whole numbers differ as two roundings of activations do', async (own) => {
   env.gpu = own;
-  for (const dtype of ['f32', 'q8'] as const) {
+  for (const dtype of ['f32', 'q8', 'q4'] as const) {
     const pipe = await load(null, { dtype }); // 384 numbers: six groups
     const { device, device_reason, gpu: facts } = pipe.info();
     expect([device, device_reason]).toEqual(['webgpu', undefined]);
     expect(facts!.bound).toBeLessThan(dtype === 'f32' ? 2e-5 : 0.05);
     expect(facts!.distance).toBeLessThan(dtype === 'f32' ? 2e-6 : 0.014); // 1 - cosine: half of its square
+    if (dtype === 'q4') {
+      const here = await load(null, { dtype, device: 'wasm' });
+      const some = ['The bakery opens at six.', 'Trains leave every hour.', 'Six'];
+      const options = { pooling: 'mean' as const };
+      const [a, b] = [await pipe(some, options), await here(some, options)];
+      expect(distance(a, b)).toBeGreaterThan(0);
+      expect(distance(a, b)).toBeLessThanOrEqual(facts!.bound);
+      for (const [i, text] of some.entries()) expect((await pipe([text], options)).tolist()[0]).toEqual(a.tolist()[i]);
+      await here.dispose();
+    }
     await pipe.dispose();
   }
 });
@@ -198,7 +220,7 @@ describe('without a GPU that works the processor answers, and info() says why', 
     for (const device of ['webgpu', 'auto'] as const) {
       for (const [model, options, lacks] of [
         [deberta(), {}, /'relative_rows'/],
-        [tiny, { dtype: 'q4' }, /'q4'/],
+        [tiny, { dtype: 'q16' }, /held as 'q16' .a GPU reads dtype 'f32', 'q8' or 'q4'/],
       ] as const) {
         const pipe = await load(model, { ...options, device });
         expect(pipe.info()).toMatchObject({ device: 'wasm', device_reason: expect.stringMatching(lacks) });
@@ -224,7 +246,7 @@ describe('without a GPU that works the processor answers, and info() says why', 
   });
 
   // A fault in each kernel: what it changes, and into what. Some are slight.
-  const lies: [kernel: string, find: RegExp, put: string, dtype: 'f32' | 'q8', model?: () => unknown][] = [
+  const lies: [kernel: string, find: RegExp, put: string, dtype: Dtype, model?: () => unknown][] = [
     ['product', /acc\[3\] = fma\(vec4<f32>\(xs\[first_at \+ 3u\]\)/, 'acc[3] = fma(vec4<f32>(xs[first_at + 2u])', 'f32'],
     ['norm', /squares \+= d \* d/, 'squares += abs(d)', 'f32'],
     ['attention', /sum \*= before/, 'sum *= 1.0f', 'f32'],
@@ -252,6 +274,12 @@ describe('without a GPU that works the processor answers, and info() says why', 
     ],
     ['a group that is dropped', /g < GROUPS; g\+\+/, 'g < GROUPS - 1u; g++', 'q8', wideBert],
     ['activations whose zero point is rounded down', /let z = round\(/, 'let z = floor(', 'q8', wideBert],
+    ['codes of the other column', /w\[part \* 4u \+ column % 4u\] >>/, 'w[part * 4u + (column ^ 1u) % 4u] >>', 'q4'],
+    ['codes of the other half', />> vec4<u32>\(column \/ 4u \* 4u\)/, '>> vec4<u32>(4u - column / 4u * 4u)', 'q4'],
+    ['one book of the next part', /256u \+ part \/ 2u/, '256u + select(part, part ^ 2u, part == 5u) / 2u', 'q4', wideBert],
+    ['an entry of a book', /own\.w/, 'own.z', 'q4'],
+    ['what is behind k in q4', /words &= select\(mask/, 'words &= select(vec4<u32>(0xffffffffu)', 'q4'],
+    ['a zero point in q4', /96 - i32\(of_row\.y\)/, '95 - i32(of_row.y)', 'q4', wideBert],
     ['rows that are swapped', /let row = row0 \+ thread \/ 4u/, 'let row = row0 + ((thread / 4u) ^ 1u)', 'f32'],
     ['rows of q8 that are swapped', /let row = row0 \+ at \/ 16u/, 'let row = row0 + ((at / 16u) ^ 1u)', 'q8'],
     ['rows beyond the first tile', /let row = row0 \+ thread \/ 4u/, 'let row = min(row0 + thread / 4u, 64u)', 'f32'],

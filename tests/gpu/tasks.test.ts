@@ -137,8 +137,8 @@ onGpu('a device that is lost in a call, numbers that are not finite, and signals
 onGpu("what no GPU runs is the processor's", async (own) => {
   env.gpu = own;
   for (const device of ['webgpu', 'auto'] as const) {
-    const pipe = await load('text-classification', headFiles('sequence'), { dtype: 'q4', device });
-    expect(pipe.info()).toMatchObject({ device: 'wasm', device_reason: expect.stringMatching(/'q4'/) });
+    const pipe = await load('text-classification', headFiles('sequence'), { dtype: 'q16', device });
+    expect(pipe.info()).toMatchObject({ device: 'wasm', device_reason: expect.stringMatching(/'q16'/) });
     await pipe.dispose();
   }
 });

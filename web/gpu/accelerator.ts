@@ -10,7 +10,7 @@ import type { DeviceFacts, GpuFacts } from './types.js';
 import type { Call } from './weights.js';
 
 /** The data types of weights that a device reads. */
-const kTypes = ['f32', 'q8'];
+const kTypes = ['f32', 'q8', 'q4'];
 
 /** Devices that a call may lose. */
 export const kMostLost = 3;
@@ -55,7 +55,8 @@ export abstract class Accelerator {
   async begin(ready: Promise<void>): Promise<this> {
     const { how, owner } = this;
     try {
-      if (!kTypes.includes(how.dtype)) throw new UnsupportedError(`the dtype '${how.dtype}'`);
+      if (!kTypes.includes(how.dtype))
+        throw new UnsupportedError(`weights that are held as '${how.dtype}' (a GPU reads dtype 'f32', 'q8' or 'q4')`);
       if (how.q8Keys) throw new UnsupportedError("kv_cache_dtype 'q8'");
       this.plan = readPlan(owner.call((handle) => handle.device_plan()));
       const rare = this.plan.uses.length < 2 ? 'no layers' : unsupportedIn(this.plan, this.cached);

@@ -4,8 +4,8 @@ import type { Cache, Layer } from './cache.js';
 import { DeviceError, type Device } from './device.js';
 import type { Plan, Step, Use } from './plan.js';
 import { attention, attentionOfOne } from './shaders/attention.js';
-import { productOfFew, productQ8OfFew, store } from './shaders/decode.js';
-import { kGroup, kTile, product, productQ8, quantize } from './shaders/product.js';
+import { productOfFew, productWholeOfFew, store } from './shaders/decode.js';
+import { kGroup, kTile, product, productWhole, quantize, type Whole } from './shaders/product.js';
 import * as rows from './shaders/rows.js';
 import type { Kernel } from './shaders/shader.js';
 import { Weights, type Call } from './weights.js';
@@ -72,8 +72,8 @@ export class Steps {
     this.weights = new Weights(device, plan, call);
   }
 
-  /** Activations in q8 of the widest product. */
-  private forQ8(): GPUBuffer[] {
+  /** Activations in whole numbers of the widest product. */
+  private forWhole(): GPUBuffer[] {
     const { plan, device, budget } = this;
     const uses = plan.head ? [...plan.uses, plan.head] : plan.uses;
     const depth = Math.max(
@@ -213,19 +213,20 @@ export class Steps {
     const panels =
       (rows: number): Groups =>
       ({ tokens }) => [Math.ceil(n / 8), Math.ceil(tokens / rows)];
-    const plain = type === 'f32';
+    const whole = type === 'f32' ? undefined : (type as Whole);
     const { packedDot } = this.device;
-    const [q, qz] = plain ? [] : this.forQ8();
-    const buffers = plain
-      ? [x, part('weight'), part('bias'), out]
-      : [q, qz, part('weight'), part('scale'), part('sum'), part('bias'), out];
-    const ofFew = (rows: number) => (plain ? productOfFew(own, rows) : productQ8OfFew(own, rows, packedDot));
+    const [q, qz] = whole ? this.forWhole() : [];
+    const buffers = whole
+      ? [q, qz, part('weight'), part('book'), part('scale'), part('sum'), part('bias'), out]
+      : [x, part('weight'), part('bias'), out];
+    const ofFew = (rows: number) => (whole ? productWholeOfFew(whole, own, rows, packedDot) : productOfFew(own, rows));
     const made = place.kinds.map((kind) => {
-      if (kind === 'many') return this.dispatch(place, plain ? product(own) : productQ8(own, packedDot), buffers, tiles, ['many']);
+      if (kind === 'many')
+        return this.dispatch(place, whole ? productWhole(whole, own, packedDot) : product(own), buffers, tiles, ['many']);
       const rows = kind === 'one' ? 1 : kRowsOfFew;
       return this.dispatch(place, ofFew(rows), buffers, panels(rows), [kind]);
     });
-    if (plain) return made;
+    if (!whole) return made;
     return [this.dispatch(place, quantize(k), [x, q, qz], ({ tokens }) => [Math.ceil(k / kGroup / 4), tokens]), ...made];
   }
 }

@@ -1,7 +1,7 @@
 // What decoding adds: products for few rows, and what keeps keys and values. Each number is computed in the order that it has in product.ts, so that a text read at
 // once and one read token by token have the same bits.
 import { activation } from './activations.js';
-import { dotOfBytes, kGroup, type ProductShape } from './product.js';
+import { dotOfBytes, kGroup, kWhole, weights, type ProductShape, type Whole } from './product.js';
 import { perNumber, shader, type Kernel } from './shader.js';
 
 /** Columns of a panel of W. */
@@ -80,14 +80,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   );
 }
 
-/** `productQ8` for few rows. */
-export function productQ8OfFew(shape: ProductShape, rows: number, packedDot: boolean): Kernel {
+/** `productWhole` for few rows. */
+export function productWholeOfFew(held: Whole, shape: ProductShape, rows: number, packedDot: boolean): Kernel {
   const lanes = lanesFor(Math.ceil(shape.k / kGroup), rows);
   return shader(
-    { q: 'u32', qz: 'vec2<f32>', w: 'u32', scale: 'f32', sum: 'i32', ...(shape.bias && { bias: 'f32' }), out: 'f32' },
+    { q: 'u32', qz: 'vec2<f32>', ...kWhole[held], scale: 'f32', sum: 'i32', ...(shape.bias && { bias: 'f32' }), out: 'f32' },
     `${constants(shape, rows, lanes)}
 ${activation(shape.activation)}
-${dotOfBytes(packedDot)}
+${dotOfBytes(packedDot)}${weights(held, shape.k)}
 var<workgroup> terms: array<vec2<f32>, ${rows * lanes * kPanel}>;  // [row][lane][column]: a group's sum, and its scale
 @compute @workgroup_size(${kPanel * lanes})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
@@ -99,9 +99,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let g = part + thread / 8u;
     var whole = array<i32, ROWS>();
     if (g < PARTS) {
-      for (var i = 0u; i < 16u; i++) {
-        let b = w[((panel * PARTS + g) * 16u + i) * 8u + own];
-        for (var r = 0u; r < ROWS; r++) { whole[r] += dot_bytes(q[(min(row0 + r, batch.tokens - 1u) * PARTS + g) * 16u + i], b); }
+      for (var p = 0u; p < 4u; p++) {
+        let words = weights((panel * PARTS + g) * 4u + p, own);
+        for (var i = 0u; i < 4u; i++) {
+          for (var r = 0u; r < ROWS; r++) {
+            whole[r] += dot_bytes(q[(min(row0 + r, batch.tokens - 1u) * PARTS + g) * 16u + p * 4u + i], words[i]);
+          }
+        }
       }
     }
     for (var r = 0u; r < ROWS; r++) {

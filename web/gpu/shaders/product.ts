@@ -1,7 +1,7 @@
 // Products: out [tokens, n] = activation(x W^T + bias). A workgroup of 16 x 16 threads makes a tile of the result, each thread 4 x 4 numbers of it, from tiles of
 // x and W in workgroup memory. A number is a sum of parts in rising k, each one chain of multiply-adds over 64 numbers, wherever its row is in the batch.
 import { activation } from './activations.js';
-import { shader, type Kernel } from './shader.js';
+import { shader, type Buffers, type Kernel } from './shader.js';
 
 /** Rows and columns of the result in a tile, and numbers along k at a time. */
 export const kTile = { rows: 64, columns: 64, depth: 16 };
@@ -96,18 +96,63 @@ const kPackedDot = 'fn dot_bytes(a: u32, b: u32) -> i32 { return dot4I8Packed(a,
 /** WGSL that defines `dot_bytes(a, b)`. */
 export const dotOfBytes = (packed: boolean): string => (packed ? kPackedDot : kOwnDot);
 
+/** How W is held where products are of whole numbers. */
+export type Whole = 'q8' | 'q4';
+
+/** Its buffers. */
+export const kWhole: Record<Whole, Buffers> = {
+  q8: { w: 'u32' },
+  q4: { w: 'vec4<u32>', book: 'vec4<u32>' },
+};
+
 /**
- * In q8, with whole numbers that are exact: groups of 64 along k. q: activations 0 .. 192 less 96, four a word, [tokens][groups][16]; qz: scale and zero
- * point, [tokens][groups]. w: words of four along k, [ceil(n / 8)][groups][16][8]; scale and sum: [ceil(n / 8)][groups][8].
+ * WGSL that defines `weights(part, column)`: 16 numbers of a panel's column along k, as bytes. part: which 16, [ceil(n / 8)][groups][4].
+ * q8: [ceil(n / 8)][groups][16][8] words of four along k.
+ * q4 (src/kernels/q4.h): codes of 4 bits, [ceil(n / 8)][groups][4][4][16] bytes that have columns c and c + 4. Each 16 have a book, which has sixteen numbers.
+ * The books are 256 vectors, and [ceil(n / 8)][groups][4][8] bytes behind them name those of W. No book need have a zero, so that what is behind k is cut off.
  */
-export function productQ8(shape: ProductShape, packedDot: boolean): Kernel {
+export const weights = (held: Whole, k: number): string =>
+  held === 'q8'
+    ? `
+fn weights(part: u32, column: u32) -> vec4<u32> {
+  let at = part * 32u + column;
+  return vec4<u32>(w[at], w[at + 8u], w[at + 16u], w[at + 24u]);
+}`
+    : `
+fn weights(part: u32, column: u32) -> vec4<u32> {
+  let codes = w[part * 4u + column % 4u] >> vec4<u32>(column / 4u * 4u);
+  let own = book[extractBits(book[256u + part / 2u][part % 2u * 2u + column / 4u], column % 4u * 8u, 8u)];
+  var words = vec4<u32>();
+  for (var shift = 0u; shift < 32u; shift += 8u) {
+    let code = (codes >> vec4<u32>(shift)) & vec4<u32>(15u);
+    let second = (code & vec4<u32>(4u)) != vec4<u32>();
+    let low = select(vec4<u32>(own.x), vec4<u32>(own.y), second);
+    let high = select(vec4<u32>(own.z), vec4<u32>(own.w), second);
+    let four = select(low, high, code >= vec4<u32>(8u));
+    words |= ((four >> ((code & vec4<u32>(3u)) * 8u)) & vec4<u32>(255u)) << vec4<u32>(shift);
+  }${
+    k % kGroup === 0
+      ? ''
+      : `
+  let left = vec4<i32>(${k} - i32(part % ${4 * Math.ceil(k / kGroup)}u * 16u)) - vec4<i32>(0, 4, 8, 12);
+  let mask = (vec4<u32>(1u) << vec4<u32>(clamp(left, vec4<i32>(), vec4<i32>(3)) * 8)) - vec4<u32>(1u);
+  words &= select(mask, vec4<u32>(0xffffffffu), left > vec4<i32>(3));`
+  }
+  return words;
+}`;
+
+/**
+ * In whole numbers, which are exact: groups of 64 along k. q: activations 0 .. 192 less 96, four a word, [tokens][groups][16]; qz: scale and zero
+ * point, [tokens][groups]. W is widened to bytes in workgroup memory; scale and sum: [ceil(n / 8)][groups][8].
+ */
+export function productWhole(held: Whole, shape: ProductShape, packedDot: boolean): Kernel {
   const groups = Math.ceil(shape.k / kGroup);
   return shader(
-    { q: 'u32', qz: 'vec2<f32>', w: 'u32', scale: 'f32', sum: 'i32', ...(shape.bias && { bias: 'f32' }), out: 'f32' },
+    { q: 'u32', qz: 'vec2<f32>', ...kWhole[held], scale: 'f32', sum: 'i32', ...(shape.bias && { bias: 'f32' }), out: 'f32' },
     `${head(shape)}
 const GROUPS = ${groups}u;
 ${activation(shape.activation)}
-${dotOfBytes(packedDot)}
+${dotOfBytes(packedDot)}${weights(held, shape.k)}
 var<workgroup> xs: array<u32, ${16 * kTile.rows}>;  // [word][row]
 var<workgroup> ws: array<u32, ${16 * kTile.columns}>;  // [word][column]
 @compute @workgroup_size(16, 16)
@@ -116,12 +161,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) l
   let column0 = group.x * COLUMNS;
   var total = array<vec4<f32>, 4>();
   for (var g = 0u; g < GROUPS; g++) {
+    let loaded = column0 + thread % COLUMNS;
+    let part = thread / COLUMNS;
+    var words = vec4<u32>();
+    if (loaded < N) { words = weights((loaded / 8u * GROUPS + g) * 4u + part, loaded % 8u); }
     for (var i = 0u; i < 4u; i++) {
       let at = thread + i * 256u;
       let row = row0 + at / 16u;
       xs[at % 16u * ROWS + at / 16u] = select(0u, q[min(row, batch.tokens - 1u) * GROUPS * 16u + g * 16u + at % 16u], row < batch.tokens);
-      let column = column0 + at % COLUMNS;
-      if (column < N) { ws[at] = w[((column / 8u * GROUPS + g) * 16u + at / COLUMNS) * 8u + column % 8u]; } else { ws[at] = 0u; }
+      ws[(part * 4u + i) * COLUMNS + thread % COLUMNS] = words[i];
     }
     workgroupBarrier();
     var whole = array<vec4<i32>, 4>(); // SwiftShader keeps what a variable without a value had in the turn before
@@ -150,7 +198,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) l
 }
 
 /**
- * The activations of productQ8. scale = (high - low) / 192 with low <= 0 <= high the group's range; z = round(-low / scale), and q = round(x / scale)
+ * The activations of productWhole. scale = (high - low) / 192 with low <= 0 <= high the group's range; z = round(-low / scale), and q = round(x / scale)
  * + z. 16 threads a group; a workgroup has 4. A group with a number that is not finite gets such a scale, so that the result shows it.
  */
 export function quantize(k: number): Kernel {
