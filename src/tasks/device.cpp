@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kPanel = 8, kGroup = 64;  // of q8: kernels/quant.h
 constexpr std::int64_t kWord = 4;                // numbers of q8 that a device multiplies at once
+constexpr std::int64_t kHalfBytes = 2;           // of a number of f16
 constexpr std::int64_t kPart = 16;               // numbers of q4 that have a book
 
 // Not inlined, for size.
@@ -27,7 +28,7 @@ constexpr std::int64_t kPart = 16;               // numbers of q4 that have a bo
 
 Error no_form(const char* what, WeightType type) {
   constexpr const char* kTypes[] = {"f32", "q16", "q8", "q4", "f16"};
-  return unsupported_error(std::string(what) + " in " + kTypes[static_cast<int>(type)] + ": the GPU supports f32, q8 and q4");
+  return unsupported_error(std::string(what) + " in " + kTypes[static_cast<int>(type)] + ": the GPU supports f32, f16, q8 and q4");
 }
 
 // Four neighbours along k side by side, and the sums of groups, whatever the kernels want.
@@ -81,6 +82,9 @@ Result<void> add_linear(const LinearWeights& layer, DeviceWeight& out) {
   add(out.shape, {layer.out, layer.in});
   if (layer.type == WeightType::kF32) {
     add_floats(out, "weight", static_cast<const float*>(layer.weight), panels * kPanel * layer.in);
+  } else if (layer.type == WeightType::kF16) {
+    out.parts.push_back({"weight", layer.weight, panels * kPanel * layer.in * kHalfBytes});
+    add_floats(out, "scale", layer.scale, panels * kPanel);
   } else if (layer.type == WeightType::kQ8 || layer.type == WeightType::kQ4) {
     layer.type == WeightType::kQ8 ? place_q8(layer, out) : place_q4(layer, out);
     add_floats(out, "scale", layer.scale, panels * kPanel * ((layer.in + kGroup - 1) / kGroup));
@@ -94,9 +98,9 @@ Result<void> add_linear(const LinearWeights& layer, DeviceWeight& out) {
 void add_table(const EmbeddingTable& table, DeviceWeight& out) {
   const std::int64_t size = table.rows * table.hidden;
   add(out.shape, {table.rows, table.hidden});
-  if (table.type == WeightType::kQ8) {
+  if (table.type == WeightType::kQ8 || table.type == WeightType::kF16) {
     out.type = table.type;
-    out.parts.push_back({"table", table.table, size});
+    out.parts.push_back({"table", table.table, table.type == WeightType::kF16 ? size * kHalfBytes : size});
     return add_floats(out, "scale", table.scale, table.rows);
   }
   if (table.type == WeightType::kF32) return add_floats(out, "table", static_cast<const float*>(table.table), size);

@@ -104,6 +104,7 @@ const kInQ8 = ['wide', 'decoders/llama', 'decoders/gpt2', 'decoders/gemma3', 'de
 const kInQ4 = ['wide', 'decoders/llama', 'decoders/qwen2'];
 const dtypesOf = (folder: string) => [
   'f32' as const,
+  ...(folder === 'wide' ? (['f16'] as const) : []),
   ...(kInQ8.includes(folder) ? (['q8'] as const) : []),
   ...(kInQ4.includes(folder) ? (['q4'] as const) : []),
 ];
@@ -119,7 +120,7 @@ describe.each(Object.entries(architectures))('%s', (folder, lacks) => {
         return there.dispose();
       }
       expect([device, device_reason]).toEqual(['webgpu', undefined]);
-      expect(facts!.bound).toBeLessThan(dtype === 'f32' ? 2e-5 : 0.2);
+      expect(facts!.bound).toBeLessThan(dtype === 'f32' || dtype === 'f16' ? 2e-5 : 0.2);
       const here = await load(decoder(folder), { dtype, device: 'wasm' });
       const right = await follow(here, text(40), 10);
       const found = await follow(there, text(40), 10, right.tokens);
@@ -134,6 +135,7 @@ describe.each([
   ['decoders/llama', 'f32'],
   ['decoders/llama', 'q8'],
   ['wide', 'f32'],
+  ['wide', 'f16'],
   ['wide', 'q8'],
   ['wide', 'q4'],
 ] as const)('%s in %s on one device', (model, dtype) => {
@@ -279,7 +281,7 @@ onGpu('a device that is lost at any step loses and doubles no token', async () =
 });
 
 // A fault in each kernel that generation adds, and in what others have for it.
-const lies: [kernel: string, find: RegExp, put: string, dtype: 'f32' | 'q8' | 'q4', model?: string][] = [
+const lies: [kernel: string, find: RegExp, put: string, dtype: 'f32' | 'f16' | 'q8' | 'q4', model?: string][] = [
   ['a product for one or few rows', /total \+= sums\[/, 'total += 1.0001f * sums[', 'f32'],
   ['a product for one row', /(const ROWS = 1u;[^]*?)total \+= sums\[/, '$1total += 1.0001f * sums[', 'f32'],
   ['a product in q8 for one row', /(const ROWS = 1u;[^]*?)96 - i32/, '$195 - i32', 'q8'],
@@ -290,6 +292,14 @@ const lies: [kernel: string, find: RegExp, put: string, dtype: 'f32' | 'q8' | 'q
   ['a zero point for few rows', /term = vec2<f32>\(f32\(whole\[r\] \+ \(96/, 'term = vec2<f32>(f32(whole[r] + (95', 'q8'],
   ['a product in q4 for one row', /(const ROWS = 1u;[^]*?)own\.w/, '$1own.z', 'q4', 'wide'],
   ['a product in q4 for few rows', /(const ROWS = 4u;[^]*?)column % 4u\] >>/, '$1column % 2u] >>', 'q4', 'wide'],
+  ['a product in f16 for one row', /(const ROWS = 1u;[^]*?)let w3 = four\(at \+ 6u/, '$1let w3 = four(at + 4u', 'f16', 'wide'],
+  [
+    'words of the head in f16',
+    /\(row \/ 8u \* W \+ column\) \* 8u \+ row % 8u\) \/ 2u/,
+    '(row / 8u * W + column) * 8u) / 2u',
+    'f16',
+    'wide',
+  ],
   ['keys that are stored a row too far', /out\[\(place\.x \+ place\.y\) \* W/, 'out[(place.x + place.y + 1u) * W', 'f32'],
   ['values that are not stored', /\+ column\] = x\[token \* (\d+)u/, '+ column] = 0.0f * x[token * $1u', 'f32'],
   ['many queries that see a key too much', /k > query \+ 0u/, 'k > query + 1u', 'f32'],

@@ -48,7 +48,8 @@ const letters = (count: number, first = 0) =>
 const lengths = [1, 31, 32, 33, 2, 15, 16, 17, 40, 3];
 const kModes = ['mean', 'cls', 'max', 'weightedmean', 'lasttoken', 'mean_sqrt_len_tokens'] as const;
 
-type Dtype = 'f32' | 'q8' | 'q4';
+type Dtype = 'f32' | 'f16' | 'q8' | 'q4';
+const isFloat = (dtype: Dtype) => dtype === 'f32' || dtype === 'f16';
 interface Case {
   name: string;
   model: () => unknown;
@@ -70,7 +71,7 @@ const cases: Case[] = [
     dtype,
     texts: lengths.map((count, i) => letters(count, i)),
   })),
-  ...(['f32', 'q8', 'q4'] as const).map((dtype) => ({
+  ...(['f32', 'f16', 'q8', 'q4'] as const).map((dtype) => ({
     name: `bert, ${dtype}`,
     model: () => tiny,
     dtype,
@@ -89,13 +90,13 @@ describe.each(cases)('$name', ({ model, dtype, texts }) => {
     const [there, here] = await Promise.all([load(model(), { dtype }), load(model(), { dtype, device: 'wasm' })]);
     const { device, device_reason, gpu: facts } = there.info() as ModelInfo;
     expect([device, device_reason]).toEqual(['webgpu', undefined]);
-    expect(facts!.bound).toBeLessThan(dtype === 'f32' ? 2e-5 : 6e-2);
+    expect(facts!.bound).toBeLessThan(isFloat(dtype) ? 2e-5 : 6e-2);
     for (const options of [{ pooling: kModes }, { pooling: 'none' as const }, { pooling: 'mean' as const, normalize: true }]) {
       const [a, b] = [await there(texts, options), await here(texts, options)];
       expect(a.dims).toEqual(b.dims);
       const off = distance(a, b);
       expect(off).toBeLessThanOrEqual(facts!.bound);
-      if (dtype === 'f32') expect(off).toBeGreaterThan(0); // it was another machine
+      if (isFloat(dtype)) expect(off).toBeGreaterThan(0); // it was another machine
     }
     const all = (await there(texts, { pooling: kModes })).data;
     const width = all.length / texts.length;
@@ -220,7 +221,7 @@ describe('without a GPU that works the processor answers, and info() says why', 
     for (const device of ['webgpu', 'auto'] as const) {
       for (const [model, options, lacks] of [
         [deberta(), {}, /'relative_rows'/],
-        [tiny, { dtype: 'q16' }, /held as 'q16' .a GPU reads dtype 'f32', 'q8' or 'q4'/],
+        [tiny, { dtype: 'q16' }, /held as 'q16' .a GPU reads dtype 'f32', 'f16', 'q8' or 'q4'/],
       ] as const) {
         const pipe = await load(model, { ...options, device });
         expect(pipe.info()).toMatchObject({ device: 'wasm', device_reason: expect.stringMatching(lacks) });
@@ -280,6 +281,9 @@ describe('without a GPU that works the processor answers, and info() says why', 
     ['an entry of a book', /own\.w/, 'own.z', 'q4'],
     ['what is behind k in q4', /words &= select\(mask/, 'words &= select(vec4<u32>(0xffffffffu)', 'q4'],
     ['a zero point in q4', /96 - i32\(of_row\.y\)/, '95 - i32(of_row.y)', 'q4', wideBert],
+    ['numbers of f16 that are not scaled', /scale == vec4<f32>\(1\.0f\)/, 'scale != vec4<f32>(0.0f)', 'f16'],
+    ['numbers of f16 of the next column', /two\.x << 16u, /, 'two.x & 0xffff0000u, ', 'f16'],
+    ['words in f16', /16u - \((row \* W \+ column)\) % 2u \* 16u/, '16u - ($1 + 1u) % 2u * 16u', 'f16'],
     ['rows that are swapped', /let row = row0 \+ thread \/ 4u/, 'let row = row0 + ((thread / 4u) ^ 1u)', 'f32'],
     ['rows of q8 that are swapped', /let row = row0 \+ at \/ 16u/, 'let row = row0 + ((at / 16u) ^ 1u)', 'q8'],
     ['rows beyond the first tile', /let row = row0 \+ thread \/ 4u/, 'let row = min(row0 + thread / 4u, 64u)', 'f32'],

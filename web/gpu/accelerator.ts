@@ -10,7 +10,9 @@ import type { DeviceFacts, GpuFacts } from './types.js';
 import type { Call } from './weights.js';
 
 /** The data types of weights that a device reads. */
-const kTypes = ['f32', 'q8', 'q4'];
+const kTypes = ['f32', 'f16', 'q8', 'q4'];
+/** Those of them whose products are of whole numbers. */
+const kWhole = ['q8', 'q4'];
 
 /** Devices that a call may lose. */
 export const kMostLost = 3;
@@ -56,7 +58,7 @@ export abstract class Accelerator {
     const { how, owner } = this;
     try {
       if (!kTypes.includes(how.dtype))
-        throw new UnsupportedError(`weights that are held as '${how.dtype}' (a GPU reads dtype 'f32', 'q8' or 'q4')`);
+        throw new UnsupportedError(`weights that are held as '${how.dtype}' (a GPU reads dtype 'f32', 'f16', 'q8' or 'q4')`);
       if (how.q8Keys) throw new UnsupportedError("kv_cache_dtype 'q8'");
       this.plan = readPlan(owner.call((handle) => handle.device_plan()));
       const rare = this.plan.uses.length < 2 ? 'no layers' : unsupportedIn(this.plan, this.cached);
@@ -103,7 +105,7 @@ export abstract class Accelerator {
     this.device = device;
     gpu.adapter = device.name;
     const program = await Program.make(device, plan, (run) => owner.call(run), this.cached);
-    Object.assign(gpu, await this.prove(program, how.dtype !== 'f32'));
+    Object.assign(gpu, await this.prove(program, kWhole.includes(how.dtype)));
     this.program = program;
   }
 

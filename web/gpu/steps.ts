@@ -5,7 +5,7 @@ import { DeviceError, type Device } from './device.js';
 import type { Plan, Step, Use } from './plan.js';
 import { attention, attentionOfOne } from './shaders/attention.js';
 import { productOfFew, productWholeOfFew, store } from './shaders/decode.js';
-import { kGroup, kTile, product, productWhole, quantize, type Whole } from './shaders/product.js';
+import { kGroup, kTile, product, productWhole, quantize, type Floats, type Whole } from './shaders/product.js';
 import * as rows from './shaders/rows.js';
 import type { Kernel } from './shaders/shader.js';
 import { Weights, type Call } from './weights.js';
@@ -213,16 +213,17 @@ export class Steps {
     const panels =
       (rows: number): Groups =>
       ({ tokens }) => [Math.ceil(n / 8), Math.ceil(tokens / rows)];
-    const whole = type === 'f32' ? undefined : (type as Whole);
+    const whole = type === 'f32' || type === 'f16' ? undefined : (type as Whole);
+    const floats = type as Floats;
     const { packedDot } = this.device;
     const [q, qz] = whole ? this.forWhole() : [];
     const buffers = whole
       ? [q, qz, part('weight'), part('book'), part('scale'), part('sum'), part('bias'), out]
-      : [x, part('weight'), part('bias'), out];
-    const ofFew = (rows: number) => (whole ? productWholeOfFew(whole, own, rows, packedDot) : productOfFew(own, rows));
+      : [x, part('weight'), part('scale'), part('bias'), out];
+    const ofFew = (rows: number) => (whole ? productWholeOfFew(whole, own, rows, packedDot) : productOfFew(floats, own, rows));
     const made = place.kinds.map((kind) => {
       if (kind === 'many')
-        return this.dispatch(place, whole ? productWhole(whole, own, packedDot) : product(own), buffers, tiles, ['many']);
+        return this.dispatch(place, whole ? productWhole(whole, own, packedDot) : product(floats, own), buffers, tiles, ['many']);
       const rows = kind === 'one' ? 1 : kRowsOfFew;
       return this.dispatch(place, ofFew(rows), buffers, panels(rows), [kind]);
     });

@@ -1,7 +1,7 @@
 // What decoding adds: products for few rows, and what keeps keys and values. Each number is computed in the order that it has in product.ts, so that a text read at
 // once and one read token by token have the same bits.
 import { activation } from './activations.js';
-import { dotOfBytes, kGroup, kWhole, weights, type ProductShape, type Whole } from './product.js';
+import { dotOfBytes, floats, kFloats, kGroup, kWhole, weights, type Floats, type ProductShape, type Whole } from './product.js';
 import { perNumber, shader, type Kernel } from './shader.js';
 
 /** Columns of a panel of W. */
@@ -37,35 +37,37 @@ const total = ({ bias }: ProductShape, add: string) => `
 }`;
 
 /** `product` for few rows: a workgroup makes a panel of `rows` rows; its threads share the parts of 64 along k. */
-export function productOfFew(shape: ProductShape, rows: number): Kernel {
+export function productOfFew(held: Floats, shape: ProductShape, rows: number): Kernel {
   const wide = shape.k % 4 === 0;
   const lanes = lanesFor(Math.ceil(shape.k / kGroup), 4 * rows);
   const sums = wide
     ? `for (var k = begin; k < end; k += 4u) {
         let at = (panel * K + k) * 2u + half;
-        let w0 = w[at];
-        let w1 = w[at + 2u];
-        let w2 = w[at + 4u];
-        let w3 = w[at + 6u];
+        let w0 = four(at, columns);
+        let w1 = four(at + 2u, columns);
+        let w2 = four(at + 4u, columns);
+        let w3 = four(at + 6u, columns);
         for (var r = 0u; r < ROWS; r++) {
           let a = x[(min(row0 + r, batch.tokens - 1u) * K + k) / 4u];
           acc[r] = fma(vec4<f32>(a.w), w3, fma(vec4<f32>(a.z), w2, fma(vec4<f32>(a.y), w1, fma(vec4<f32>(a.x), w0, acc[r]))));
         }
       }`
     : `for (var k = begin; k < end; k++) {
-        let b = w[(panel * K + k) * 2u + half];
+        let b = four((panel * K + k) * 2u + half, columns);
         for (var r = 0u; r < ROWS; r++) { acc[r] = fma(vec4<f32>(x[min(row0 + r, batch.tokens - 1u) * K + k]), b, acc[r]); }
       }`;
   return shader(
-    { x: wide ? 'vec4<f32>' : 'f32', w: 'vec4<f32>', ...(shape.bias && { bias: 'f32' }), out: 'f32' },
+    { x: wide ? 'vec4<f32>' : 'f32', ...kFloats[held], ...(shape.bias && { bias: 'f32' }), out: 'f32' },
     `${constants(shape, rows, lanes)}
 ${activation(shape.activation)}
+${floats(held)}
 var<workgroup> sums: array<f32, ${rows * lanes * kPanel}>;  // [row][lane][column]
 @compute @workgroup_size(${2 * lanes})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let panel = group.x;
   let row0 = group.y * ROWS;
   let half = thread % 2u;
+  let columns = panel * 2u + half;
   var total = 0.0f;
   for (var part = 0u; part < PARTS; part += LANES) {
     var acc = array<vec4<f32>, ROWS>();

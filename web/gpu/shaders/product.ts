@@ -33,16 +33,41 @@ const store = ({ bias }: ProductShape) => `
     }
   }`;
 
-/** In f32. W: panels of 8 columns, [ceil(n / 8)][k][8]. */
-export function product(shape: ProductShape): Kernel {
+/** Buffers of W in f32 or f16. */
+export const kFloats: Record<Floats, Buffers> = {
+  f32: { w: 'vec4<f32>' },
+  f16: { w: 'vec2<u32>', scale: 'vec4<f32>' },
+};
+export type Floats = 'f32' | 'f16';
+
+/** The number that 16 bits are, in the upper half of `bits`: bf16 where the scale is 1, else f16 (src/kernels/half.h). */
+export const kHalf = `
+fn widened(bits: vec4<u32>, scale: vec4<f32>) -> vec4<f32> {
+  let halves = vec4<f32>(unpack2x16float(bits.x).y, unpack2x16float(bits.y).y, unpack2x16float(bits.z).y, unpack2x16float(bits.w).y);
+  return select(halves, bitcast<vec4<f32>>(bits), scale == vec4<f32>(1.0f));
+}`;
+
+/** WGSL that defines `four(at, columns)`: weights of four columns. columns: the first one / 4. at: which four, in panels of 8 columns, [ceil(n / 8)][k][2]. */
+export const floats = (held: Floats): string =>
+  held === 'f32'
+    ? 'fn four(at: u32, columns: u32) -> vec4<f32> { return w[at]; }'
+    : `${kHalf}
+fn four(at: u32, columns: u32) -> vec4<f32> {
+  let two = w[at];
+  return widened(vec4<u32>(two.x << 16u, two.x & 0xffff0000u, two.y << 16u, two.y & 0xffff0000u), scale[columns]);
+}`;
+
+/** In f32. W: panels of 8 columns, [ceil(n / 8)][k][8]; f16 is widened in workgroup memory. */
+export function product(held: Floats, shape: ProductShape): Kernel {
   const wide = shape.k % 4 === 0;
   const load = wide
     ? 'if (row < batch.tokens && k < K) { value = x[(row * K + k) / 4u]; }'
     : 'if (row < batch.tokens) { for (var i = 0u; i < 4u; i++) { if (k + i < K) { value[i] = x[row * K + k + i]; } } }';
   return shader(
-    { x: wide ? 'vec4<f32>' : 'f32', w: 'vec4<f32>', ...(shape.bias && { bias: 'f32' }), out: 'f32' },
+    { x: wide ? 'vec4<f32>' : 'f32', ...kFloats[held], ...(shape.bias && { bias: 'f32' }), out: 'f32' },
     `${head(shape)}
 ${activation(shape.activation)}
+${floats(held)}
 var<workgroup> xs: array<f32, ${kTile.depth * kTile.rows}>;  // [k][row]
 var<workgroup> ws: array<vec4<f32>, ${(kTile.depth * kTile.columns) / 4}>;  // [k][column / 4]
 @compute @workgroup_size(16, 16)
@@ -63,7 +88,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) l
       let k = k0 + thread / 16u;
       let column = column0 + thread % 16u * 4u;
       var value = vec4<f32>();
-      if (column < N && k < K) { value = w[(column / 8u * K + k) * 2u + column / 4u % 2u]; }
+      if (column < N && k < K) { value = four((column / 8u * K + k) * 2u + column / 4u % 2u, column / 4u); }
       ws[thread] = value;
     }
     workgroupBarrier();

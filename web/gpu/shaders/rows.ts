@@ -1,6 +1,11 @@
 // Ops over rows: embeddings, norms, rotations, gates, sums, pooling.
 import { activation, tanh } from './activations.js';
+import { kHalf } from './product.js';
 import { float, perNumber, shader, type Buffers, type Kernel } from './shader.js';
+
+/** WGSL for a number of 16 bits at some place of a table. */
+const half = (at: string, scale: string) =>
+  `widened(vec4<u32>(table[(${at}) / 2u] << (16u - (${at}) % 2u * 16u)) & vec4<u32>(0xffff0000u), vec4<f32>(${scale})).x`;
 
 /** WGSL for a number of a table at (row, column), and its buffers. */
 const kTables: Record<string, [buffers: Buffers, value: string]> = {
@@ -10,6 +15,7 @@ const kTables: Record<string, [buffers: Buffers, value: string]> = {
     { table: 'u32', scale: 'f32' },
     'f32(extractBits(bitcast<i32>(table[(row * W + column) / 4u]), (row * W + column) % 4u * 8u, 8u)) * scale[row]',
   ],
+  f16: [{ table: 'u32', scale: 'f32' }, half('row * W + column', 'scale[row]')],
 };
 
 /** The same for a matrix of a product, whose panels have 8 rows of the table: product.ts. */
@@ -20,19 +26,22 @@ const kPanels: typeof kTables = {
     `f32(extractBits(bitcast<i32>(table[(row / 8u * GROUPS + column / 64u) * 128u + column % 64u / 4u * 8u + row % 8u]), column % 4u * 8u, 8u))
     * scale[(row / 8u * GROUPS + column / 64u) * 8u + row % 8u]`,
   ],
+  f16: [{ table: 'u32', scale: 'f32' }, half('(row / 8u * W + column) * 8u + row % 8u', 'scale[row]')],
 };
 
 /** out = the table's rows that `rows` names, [tokens]. panels: the table is the matrix of a head over the vocabulary. */
 export function words(width: number, type: string, panels = false): Kernel {
   const [buffers, value] = (panels ? kPanels : kTables)[type]!;
   const groups = `const GROUPS = ${Math.ceil(width / 64)}u;`;
-  return perNumber(width, { rows: 'u32', ...buffers }, `let row = rows[token];\n  out[at] = ${value};`, panels ? groups : '');
+  const functions = (panels ? groups : '') + (type === 'f16' ? kHalf : '');
+  return perNumber(width, { rows: 'u32', ...buffers }, `let row = rows[token];\n  out[at] = ${value};`, functions);
 }
 
 /** out = x + those rows. */
 export function addRows(width: number, type: string): Kernel {
   const [buffers, value] = kTables[type]!;
-  return perNumber(width, { x: 'f32', rows: 'u32', ...buffers }, `let row = rows[token];\n  out[at] = x[at] + ${value};`);
+  const body = `let row = rows[token];\n  out[at] = x[at] + ${value};`;
+  return perNumber(width, { x: 'f32', rows: 'u32', ...buffers }, body, type === 'f16' ? kHalf : '');
 }
 
 /** out = factor * x. */
