@@ -220,6 +220,8 @@ Result<void> ModelHandle::generate(Arguments& in, PlainAnswer& out) {
   const auto prompts = in.lists_of_ints();
   GenerateRequest request;
   if (auto read = in.options(request); !read.ok()) return read;
+  const int steps = in.integer<int>();
+  request.defers = steps == 0;  // a device may run them
   auto job = Generation::begin(*model_, prompts, request);
   if (!job.ok()) return job.error();
   const auto report = [](Job& ran, bool more, PlainAnswer& to) {
@@ -249,7 +251,7 @@ Result<void> ModelHandle::generate(Arguments& in, PlainAnswer& out) {
   };
   generation_ = next_job_;
   is_generation_ = true;
-  return start({nullptr, nullptr, std::move(job).value(), report}, in.integer<int>(), out);
+  return start({nullptr, nullptr, std::move(job).value(), report}, steps, out);
 }
 
 Generation* ModelHandle::generation() {

@@ -249,14 +249,15 @@ Result<void> FullModelHandle::device_tokens(Arguments& in, PlainAnswer& out) {
   say.here(is_here);
   if (is_here) return {};
   const Batch& batch = own->batch();
-  const KvCache& cache = model().slots().cache();
+  const SlotCapacity& capacity = own->capacity();
   say.ids(batch.input_ids);
   say.positions(batch.position_ids);
   say.starts(batch.seq_start);
   say.slots(batch.slots);
   say.wanted(std::vector<std::int32_t>(own->wanted().begin(), own->wanted().end()));
   say.copies(own->take_copies());
-  say.capacity(std::vector{static_cast<std::int32_t>(cache.slots), static_cast<std::int32_t>(cache.length)});
+  say.capacity(std::vector{static_cast<std::int32_t>(capacity.slots), static_cast<std::int32_t>(capacity.length)});
+  say.reserved(static_cast<double>(model().slots().reserved()));
   return {};
 }
 Result<void> FullModelHandle::device_logits(Arguments& in, PlainAnswer& out) {
@@ -265,11 +266,14 @@ Result<void> FullModelHandle::device_logits(Arguments& in, PlainAnswer& out) {
   Generation* own = generation(number);
   return say_job(number, own ? own->finish(logits) : Result<bool>(false), 1, out);
 }
-Result<void> FullModelHandle::device_read(Arguments& in, PlainAnswer&) {
+Result<void> FullModelHandle::device_read(Arguments& in, PlainAnswer& out) {
   Generation* own = generation(in.integer<int>());
   const auto ids = in.ints();
   const auto slot = in.integer<std::int32_t>(), position = in.integer<std::int32_t>();
-  return own ? own->read_here(slot, position, ids) : Result<void>();
+  if (!own) return {};
+  auto read = own->read_here(slot, position, ids);
+  DeviceReadAnswer{out}.reserved(static_cast<double>(model().slots().reserved()));
+  return read;
 }
 
 Result<void> FullModelHandle::blocks_of(Arguments& in, PlainAnswer& out) {

@@ -81,6 +81,13 @@ Result<void> Slots::reserve(const SlotCapacity& capacity) {
   return {};
 }
 
+void Slots::release() {
+  ++turn_;
+  arena_ = Arena();
+  held_ = Held();
+  held_bytes_ = 0;
+}
+
 void Slots::limit_prefixes(std::int64_t most_bytes) {
   if (!model_.has_lm_head() || model_.decoder()) return;
   const Plan& plan = model_.generator().plan();

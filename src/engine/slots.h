@@ -2,7 +2,6 @@
 // memory of passes over them, and the prefixes that are kept for later sequences.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -47,10 +46,11 @@ class Slots {
   // layers: how many of the first ones run, if not all.
   Result<const float*> run(const Batch& batch, Taps* taps, std::size_t layers = SIZE_MAX);
   const KvCache& cache() const { return held_.cache; }
+  // Bytes that reserve() allocated, and what frees them.
+  std::uint64_t reserved() const { return arena_.bytes(); }
+  void release();
   // Logits [rows.size(), vocab] of rows of run()'s result, valid until the next call. At most as many as were reserved.
   float* logits(const float* hidden, std::span<const std::int64_t> rows);
-  // Replaces them with logits that a device computed.
-  float* set_logits(std::span<const float> logits) { return std::copy(logits.begin(), logits.end(), held_.logits), held_.logits; }
   // Logits [vocab] of a vector [hidden] to which the final norm is applied first.
   const float* logit_lens(const float* hidden);
   void copy(std::int64_t from, std::int64_t to, std::int64_t tokens) { copy_slot(held_.cache, from, to, tokens); }

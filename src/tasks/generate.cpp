@@ -133,23 +133,35 @@ Result<std::unique_ptr<Generation>> Generation::begin(Model& model, const std::v
       capacity.source_length = std::max(capacity.source_length, static_cast<std::int64_t>(source.size()));
     }
   }
-  if (auto e = model.slots().reserve(capacity); !e.ok()) return e.error();
+  out->capacity_ = capacity;
   if (model.decoder()) {
     out->sources_ = prompts;
-    return out;
+  } else {
+    out->holds_ = request.holds;
+    if (request.defers) return out;
   }
-  out->holds_ = request.holds;
-  out->turn_ = model.slots().turn();
-  for (Prompt& prompt : out->prompts_) {
+  if (auto e = out->take_slots(); !e.ok()) return e.error();
+  return out;
+}
+
+// Those of the first step here, filled with what is kept of the prompts, unless a device has read some.
+Result<void> Generation::take_slots() {
+  if (has_slots_ || prompts_.empty()) return {};
+  Slots& slots = model_.slots();
+  if (auto e = slots.reserve(capacity_); !e.ok()) return e;
+  has_slots_ = true;
+  if (model_.decoder() || is_elsewhere_) return {};
+  turn_ = slots.turn();
+  for (Prompt& prompt : prompts_) {
     // At least one token is read, for its logits.
     std::size_t most = prompt.given - 1;
-    if (const auto i = static_cast<std::size_t>(&prompt - out->prompts_.data()); i < out->rows_from_.size()) {
-      most = std::min(most, static_cast<std::size_t>(std::max(out->rows_from_[i], 0)));
+    if (const auto i = static_cast<std::size_t>(&prompt - prompts_.data()); i < rows_from_.size()) {
+      most = std::min(most, static_cast<std::size_t>(std::max(rows_from_[i], 0)));
     }
-    prompt.restored = model.slots().restore(prompt.slots[0], std::span(prompt.tokens).first(most));
+    prompt.restored = slots.restore(prompt.slots[0], std::span(prompt.tokens).first(most));
     prompt.read = prompt.restored;
   }
-  return out;
+  return {};
 }
 
 void Generation::add(std::size_t index, std::int32_t slot, std::int64_t position, std::span<const std::int32_t> ids) {
@@ -231,16 +243,18 @@ bool Generation::gather() {
   if (is_ended_ || !sources_.empty() || !holds_.empty()) return false;
   for (Prompt& prompt : prompts_) prompt.read -= std::exchange(prompt.restored, 0);
   turn_ = 0;  // the slots here hold nothing to keep
-  is_elsewhere_ = true;
+  if (!std::exchange(is_elsewhere_, true) && !has_slots_) model_.slots().release();
   return add_batch();
 }
 
 Result<bool> Generation::finish(std::span<const float> logits) {
   is_gathered_ = false;
-  return after_step(rows_.empty() ? true : take_logits(model_.slots().set_logits(logits)));
+  given_logits_.assign(logits.begin(), logits.end());
+  return after_step(rows_.empty() ? true : take_logits(given_logits_.data()));
 }
 
 Result<void> Generation::read_here(std::int32_t slot, std::int32_t position, std::span<const std::int32_t> ids) {
+  if (auto e = take_slots(); !e.ok()) return e;
   Batch batch;
   batch.add_to_slot(slot, position, ids);
   const auto hidden = model_.slots().run(batch, nullptr);
@@ -392,6 +406,7 @@ Result<bool> Generation::after_step(Result<bool> more) {
 
 Result<bool> Generation::run_step() {
   if (is_ended_) return false;
+  if (auto e = take_slots(); !e.ok()) return e.error();
   if (sources_read_ < sources_.size()) {
     if (auto e = read_source(); !e.ok()) return e.error();
     return true;

@@ -28,6 +28,7 @@ struct GenerateRequest {
   // [prompts] Nothing is generated: the prompts are read, and steps pause with the rows of each prompt's tokens from this one on.
   std::vector<std::int32_t> rows_from{};
   std::int64_t num_proposed = 0;  // most tokens of propose()
+  bool defers = false;            // slots are reserved by the first step here, if there is one, and not by begin()
 };
 
 // What the rows of a paused step are.
@@ -57,7 +58,7 @@ class Generation final : public Job {
   Result<bool> step() override;
   // A step in which a device such as a GPU runs the model: gather() says whether there is something to read, finish() takes the
   // logits of wanted(). The device has its own slots, so it reads whole prompts. A step() after gather() reads the same here, once
-  // read_here() has read what the device had read before.
+  // read_here() has read what the device had read before. With GenerateRequest::defers, slots are reserved here then.
   bool gather();
   const Batch& batch() const { return batch_; }
   std::span<const std::int64_t> wanted() const { return rows_; }  // tokens of the batch
@@ -65,6 +66,7 @@ class Generation final : public Job {
   std::vector<std::int32_t> take_copies() { return std::exchange(copies_, {}); }
   Result<bool> finish(std::span<const float> logits);
   Result<void> read_here(std::int32_t slot, std::int32_t position, std::span<const std::int32_t> ids);
+  const SlotCapacity& capacity() const { return capacity_; }
   // Ends all sequences before the next step.
   void end() { is_ended_ = true; }
 
@@ -110,6 +112,7 @@ class Generation final : public Job {
   };
 
   bool done() const;
+  Result<void> take_slots();
   Result<bool> run_step();
   void keep(bool holds);
   Result<void> read_source();
@@ -131,6 +134,8 @@ class Generation final : public Job {
   std::size_t sources_read_ = 0;
   std::size_t prompts_read_ = 0;
   std::vector<std::int32_t> holds_;
+  SlotCapacity capacity_;
+  bool has_slots_ = false;            // here
   std::uint64_t turn_ = 0;            // Slots::turn() of its slots; 0: there is nothing to keep
   std::vector<std::uint32_t> masks_;  // [prompts * width][mask words]; empty: no constraint
   const std::uint32_t* masks_of(std::size_t prompt) const;
@@ -141,6 +146,7 @@ class Generation final : public Job {
   float* logits_ = nullptr;                   // [rows, vocab]
   bool is_gathered_ = false;                  // the batch is that of the next step
   bool is_elsewhere_ = false;                 // a device has the slots
+  std::vector<float> given_logits_;           // of finish()
   std::vector<std::int32_t> copies_;          // of take_copies()
   std::int64_t num_proposed_ = 0;
   bool pauses_ = false;

@@ -280,6 +280,23 @@ onGpu('a device that is lost at any step loses and doubles no token', async () =
   await here.dispose();
 });
 
+onGpu("the processor has no memory for a generation that is the GPU's, until it takes over", async () => {
+  const faults: Faults = {};
+  const pipe = await loadWith(faults);
+  const here = await load(llama(), { device: 'wasm' });
+  const right = await here(text(8), { max_new_tokens: 6 });
+  expect(pipe.info().gpu!.processor_bytes).toBe(undefined); // nothing was generated
+  expect(await pipe(text(8), { max_new_tokens: 6 })).toEqual(right);
+  expect(pipe.info().gpu!.processor_bytes).toBe(0);
+  let submits = 0;
+  faults.onSubmit = (_, device) => void (++submits % 3 === 0 && device.destroy());
+  expect(await pipe(text(8), { max_new_tokens: 6 })).toEqual(right);
+  expect(pipe.info().device).toBe('wasm');
+  expect(pipe.info().gpu!.processor_bytes).toBeGreaterThan(0);
+  await pipe.dispose();
+  await here.dispose();
+});
+
 // A fault in each kernel that generation adds, and in what others have for it.
 const lies: [kernel: string, find: RegExp, put: string, dtype: 'f32' | 'f16' | 'q8' | 'q4', model?: string][] = [
   ['a product for one or few rows', /total \+= sums\[/, 'total += 1.0001f * sums[', 'f32'],

@@ -89,10 +89,11 @@ export class TokenAccelerator extends Accelerator {
   }
 
   async step(job: number, signal: AbortSignalLike | undefined): Promise<JobAnswer | undefined> {
-    if (this.off !== undefined || job === this.here || !this.suits) return undefined;
+    if (job === this.here || (job !== this.job && (this.off !== undefined || !this.suits))) return undefined;
     const { owner } = this;
     const batch = owner.call((handle) => handle.device_tokens(job));
     if (batch.here) return undefined;
+    this.gpu.processor_bytes = batch.reserved;
     if (job !== this.job) this.slots.clear();
     this.job = job;
     const logits = await this.logits(batch, signal);
@@ -194,7 +195,10 @@ export class TokenAccelerator extends Accelerator {
         const ids = Int32Array.from(tokens.slice(at, at + pace.count));
         pace.run(
           () => this.owner.call((handle) => handle.device_read(job, ids, slot, at)),
-          () => ids.length,
+          ({ reserved }) => {
+            this.gpu.processor_bytes = reserved;
+            return ids.length;
+          },
         );
         at += ids.length;
       }

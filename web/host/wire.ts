@@ -506,6 +506,12 @@ export interface DeviceTokensAnswer extends Answer {
   copies: Int32Array;
   /** the number of slots, and tokens of each */
   capacity: Int32Array;
+  /** bytes that the processor has for slots and passes over them */
+  reserved: number;
+}
+
+export interface DeviceReadAnswer extends Answer {
+  reserved: number;
 }
 
 export interface PredictAnswer extends JobAnswer {
@@ -841,7 +847,7 @@ export interface FullModelCalls {
   /** takes it, with the logits that are wanted */
   device_logits(job: number, logits: ArrayLike<number>): JobAnswer;
   /** the processor reads what a device had read; its next step is the one that the device was asked for last */
-  device_read(job: number, ids: ArrayLike<number>, slot: number, position: number): Answer;
+  device_read(job: number, ids: ArrayLike<number>, slot: number, position: number): DeviceReadAnswer;
   /** between begin and finish */
   blocks_of(names: readonly string[]): BlocksAnswer;
   /** of these tensors' layers, from now on: see tasks/input_moments.h. None: no more */
