@@ -5,6 +5,7 @@
 #include "bindings/model.h"
 #include "tasks/device.h"
 #include "tasks/find_spans.h"
+#include "tasks/forward.h"
 #include "tasks/input_gradient.h"
 #include "tasks/input_moments.h"
 #include "tasks/plan_text.h"
@@ -274,6 +275,22 @@ Result<void> FullModelHandle::device_read(Arguments& in, PlainAnswer& out) {
   auto read = own->read_here(slot, position, ids);
   DeviceReadAnswer{out}.reserved(static_cast<double>(model().slots().reserved()));
   return read;
+}
+
+Result<void> FullModelHandle::device_forward(Arguments& in, PlainAnswer& out) {
+  Batch batch;
+  for (auto* list : {&batch.input_ids, &batch.token_type_ids, &batch.position_ids, &batch.seq_start}) {
+    const auto values = in.ints();
+    list->assign(values.begin(), values.end());
+  }
+  const auto states = in.floats();
+  auto result = forward_ends(model(), batch, states.data(), in.flag());
+  if (!result.ok()) return result.error();
+  const ForwardOutputs& outputs = out.keep(std::move(result).value());
+  const DeviceForwardAnswer say{out};
+  say.pooler_output(outputs.pooler_output);
+  say.logits(outputs.logits);
+  return {};
 }
 
 Result<void> FullModelHandle::blocks_of(Arguments& in, PlainAnswer& out) {

@@ -76,6 +76,15 @@ Result<void> packed_logits(Model& model, const Batch& batch, const float* hidden
   return {};
 }
 
+Result<void> add_ends(Model& model, const Batch& batch, const float* hidden, bool output_logits, ForwardOutputs& out) {
+  if (model.transformer().has_pooler()) {
+    out.pooler_output.resize(static_cast<std::size_t>(batch.batch() * model.transformer().config().hidden_size));
+    model.transformer().pooler(batch, hidden, out.pooler_output.data());
+  }
+  if (!model.head() || !output_logits) return {};
+  return packed_logits(model, batch, hidden, out.logits);
+}
+
 Result<ForwardOutputs> forward_packed(Model& model, const Batch& batch, const ForwardRequest& request) {
   const TransformerConfig& config = model.transformer().config();
   const StackRequest stack = last_stack(request);
@@ -91,12 +100,7 @@ Result<ForwardOutputs> forward_packed(Model& model, const Batch& batch, const Fo
     if (auto e = lens_of_masked_lm(model, states, request.logit_lens, out); !e.ok()) return e.error();
   }
   finish_hidden_states(request, out);
-  if (model.transformer().has_pooler()) {
-    out.pooler_output.resize(static_cast<std::size_t>(batch.batch() * config.hidden_size));
-    model.transformer().pooler(batch, hidden.value(), out.pooler_output.data());
-  }
-  if (!model.head() || !request.output_logits) return out;
-  if (auto e = packed_logits(model, batch, hidden.value(), out.logits); !e.ok()) return e.error();
+  if (auto e = add_ends(model, batch, hidden.value(), request.output_logits, out); !e.ok()) return e.error();
   return out;
 }
 
@@ -215,6 +219,13 @@ Result<ForwardOutputs> forward_in_slots(Model& model, const Batch& batch, const 
 
 Result<ForwardOutputs> forward(Model& model, const Batch& batch, const ForwardRequest& request) {
   return model.has_lm_head() || model.decoder() ? forward_in_slots(model, batch, request) : forward_packed(model, batch, request);
+}
+
+Result<ForwardOutputs> forward_ends(Model& model, const Batch& batch, const float* hidden, bool output_logits) {
+  if (auto e = model.transformer().check(batch); !e.ok()) return e.error();
+  ForwardOutputs out;
+  if (auto e = add_ends(model, batch, hidden, output_logits, out); !e.ok()) return e.error();
+  return out;
 }
 
 }  // namespace wattn

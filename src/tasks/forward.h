@@ -40,4 +40,7 @@ struct ForwardOutputs : StackOutputs {
 // context_length() tokens, with positions from 0, and reads it in pieces.
 Result<ForwardOutputs> forward(Model& model, const Batch& batch, const ForwardRequest& request);
 
+// What follows the states [tokens, hidden] that a device has in place of a run: pooler_output and logits.
+Result<ForwardOutputs> forward_ends(Model& model, const Batch& batch, const float* hidden, bool output_logits);
+
 }  // namespace wattn

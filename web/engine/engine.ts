@@ -197,7 +197,7 @@ export class Engine implements AnyEngine {
     if (route && (head !== 'none' || gguf))
       throw new InputError(`option 'route': expected 'feature-extraction' and a safetensors model`);
     const { device: asked } = options as LoadOptions;
-    const device = kOnDevice.includes(head) && !idsOnly ? asked : undefined;
+    const device = kOnDevice.includes(head) ? asked : undefined;
     const isRare = device || retrieves || head === 'spans' || adaptedOf(options)?.full;
     const making = new Loading(options.threads ?? undefined, wasm ?? (isRare ? fullWasm() : undefined));
     let endHelpers = () => {};
@@ -303,7 +303,7 @@ export class Engine implements AnyEngine {
       else if (room) engine.helped = nextTask().then(() => (loading.isOpen ? startTeam(room).then(use) : undefined));
       if (device) {
         const { accelerated } = await abortable(import('../gpu/accelerated.js'), signal);
-        engine.gpu = await abortable(accelerated(engine, { device, head, kv_cache_dtype }, engine.helped), signal);
+        engine.gpu = await abortable(accelerated(engine, { device, head, kv_cache_dtype, idsOnly }, engine.helped), signal);
       }
       progress.ready();
       throwIfAborted(signal);

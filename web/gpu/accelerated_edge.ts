@@ -2,6 +2,7 @@
 const processor = {
   facts: { device: 'wasm', device_reason: 'there is no GPU on the edge' },
   step: () => undefined,
+  forward: () => undefined,
   stop: () => undefined,
 } as const;
 

@@ -1,8 +1,10 @@
 // A model on a GPU beside the same model on the processor, which does everything that the GPU cannot answer for.
 import { UnsupportedError } from '../core/errors.js';
+import { abortable, throwIfAborted } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
-import type { JobAnswer } from '../host/seam.js';
+import type { ForwardResult, JobAnswer } from '../host/seam.js';
 import { Device } from './device.js';
+import { runsOnDevice, type ForwardPasses, type Pass } from './forward.js';
 import { readPlan, unsupportedIn, type Plan } from './plan.js';
 import { Program } from './program.js';
 import type { Proof } from './proof.js';
@@ -32,9 +34,12 @@ export interface How {
   key: string;
   /** Keys and values are to be kept in 8 bits. */
   q8Keys: boolean;
+  vocab: number;
+  /** It reads no texts: probes are ids. */
+  idsOnly: boolean;
 }
 
-export abstract class Accelerator {
+export abstract class Accelerator implements ForwardPasses {
   protected program: Program | undefined;
   protected device: Device | undefined;
   protected plan!: Plan;
@@ -45,7 +50,7 @@ export abstract class Accelerator {
 
   protected constructor(
     protected readonly owner: Owner,
-    private readonly how: How,
+    protected readonly how: How,
     /** Whether sequences go on in slots of a cache. */
     private readonly cached: boolean,
   ) {}
@@ -78,6 +83,16 @@ export abstract class Accelerator {
   protected abstract time(program: Program): Promise<Required<GpuFacts>['timing']>;
   /** The next step of a job; undefined if the processor is to do it. */
   abstract step(job: number, signal: AbortSignalLike | undefined): Promise<JobAnswer | undefined>;
+
+  /** What a pass of AutoModel or its variants gives; undefined: the processor is to run it. */
+  protected abstract pass(pass: Pass, signal: AbortSignalLike | undefined): Promise<ForwardResult | undefined>;
+
+  async forward(pass: Pass, signal: AbortSignalLike | undefined): Promise<ForwardResult | undefined> {
+    if (this.off !== undefined) return undefined;
+    const result = runsOnDevice(pass, this.how.vocab, this.plan.positions) ? await this.pass(pass, signal) : undefined;
+    if (!result && this.off === undefined) this.gpu.processor_passes = (this.gpu.processor_passes ?? 0) + 1;
+    return result;
+  }
 
   get facts(): DeviceFacts {
     if (this.off !== undefined)
@@ -122,6 +137,33 @@ export abstract class Accelerator {
     gpu.timing = timing;
   }
 
+  /**
+   * Runs work on a device, or on the next one if that is lost. undefined: the processor is to do it, as no device is left, as work gave nothing, or as a number
+   * is not finite.
+   */
+  protected async onDevice(
+    work: (program: Program) => Promise<Float32Array | undefined>,
+    signal: AbortSignalLike | undefined,
+  ): Promise<Float32Array | undefined> {
+    for (let tries = 0; this.off === undefined && tries < kMostLost; ++tries) {
+      await abortable(this.recovering ?? Promise.resolve(), signal);
+      const { program } = this;
+      try {
+        if (program) {
+          const values = await work(program);
+          if (!values || isFinite(values)) return values;
+          this.gpu.recomputed += 1;
+          return undefined;
+        }
+      } catch (error) {
+        throwIfAborted(signal);
+        if (this.off === undefined && !this.device?.failed) throw error;
+      }
+      if (this.off === undefined) await abortable(this.recover(), signal);
+    }
+    return undefined;
+  }
+
   /** Another device in place of one that failed, which has to show again that it is right; once for all who wait. */
   protected recover(): Promise<void> {
     return (this.recovering ??= this.replace().finally(() => (this.recovering = undefined)));
@@ -139,6 +181,13 @@ export abstract class Accelerator {
       this.stop(`${why}; then: ${(error as Error).message}`);
     }
   }
+}
+
+/** Whether no number is NaN or infinite. */
+function isFinite(values: Float32Array): boolean {
+  let sum = 0;
+  for (const value of values) sum += 0 * value;
+  return sum === 0;
 }
 
 /** Milliseconds of the best of three runs. */

@@ -12,6 +12,9 @@ export const kProbes = [1, 30, 45].map((words) =>
   'the river bends west of an old stone mill '.repeat(9).split(' ').slice(0, words).join(' '),
 );
 
+/** Tokens of probes that are ids. */
+const kLengths = [1, 32, 45];
+
 /** For each row of a and b, [rows, width], the length of their difference over the length of b's. */
 export function distances(a: Float32Array, b: ArrayLike<number>, width: number): number[] {
   return Array.from({ length: b.length / width }, (_, row) => {
@@ -57,6 +60,18 @@ function jittered(states: Float32Array, width: number): Float32Array {
 export function beginProbe(call: Call, texts: readonly string[]): { job: number; batch: DeviceBatchAnswer } {
   const { job } = call((handle) => handle.embed(texts, { pooling: [], prompt: '' }, 0, 0));
   return { job, batch: call((handle) => handle.device_batch(job, kMostTokens)) };
+}
+
+/** Ids of a vocabulary, for models that read no texts. */
+export const idsOf = (vocab: number, count: number): Int32Array =>
+  Int32Array.from({ length: count }, (_, i) => (3 * i * i + 7 * i + 11) % vocab);
+
+/** Sequences with the lengths of the probe texts. */
+export function probesOf(vocab: number, { positions }: Plan): Sequences {
+  const starts = Int32Array.of(0, ...kLengths.map((length) => Math.min(length, positions)));
+  for (let i = 1; i < starts.length; ++i) starts[i]! += starts[i - 1]!;
+  const ids = idsOf(vocab, starts[kLengths.length]!);
+  return { ids, typeIds: new Int32Array(ids.length), starts, skip: new Int32Array(kLengths.length) };
 }
 
 /** The probe texts as tokens. */

@@ -3,7 +3,7 @@
 import { sequencesOf } from './batch.js';
 import type { Plan } from './plan.js';
 import type { Program } from './program.js';
-import { checkPart, checkWhole, distances, kProbes, partsOf, referenceOf, type Proof, type Reference } from './proof.js';
+import { checkPart, checkWhole, distances, idsOf, kProbes, partsOf, referenceOf, type Proof, type Reference } from './proof.js';
 import { kFew } from './steps.js';
 import type { Call } from './weights.js';
 
@@ -18,15 +18,16 @@ export interface TokenReference extends Reference {
   logits: Float32Array;
 }
 
-/** The first tokens of the longest probe text, again and again if it has fewer. */
-export function probeIds(call: Call, count: number): Int32Array {
+/** The first tokens of the longest probe text, again and again if it has fewer. vocab: ids of it in place of a text. */
+export function probeIds(call: Call, count: number, vocab?: number): Int32Array {
+  if (vocab) return idsOf(vocab, count);
   const { ids } = call((handle) => handle.encode([kProbes[kProbes.length - 1]!], undefined, {}));
   return Int32Array.from({ length: count }, (_, i) => ids[i % Math.max(ids.length, 1)] ?? 0);
 }
 
 /** What the processor computes. It ends a generation: later devices are proven with the same. */
-export function tokenReferenceOf(plan: Plan, q8: boolean, call: Call): TokenReference {
-  const ids = probeIds(call, Math.min(kTokens, plan.positions));
+export function tokenReferenceOf(plan: Plan, q8: boolean, call: Call, vocab?: number): TokenReference {
+  const ids = probeIds(call, Math.min(kTokens, plan.positions), vocab);
   const reference = referenceOf(plan, q8, call, sequencesOf([{ slot: 0, position: 0, ids }]));
   const first = sequencesOf([{ slot: 0, position: 0, ids: ids.subarray(0, kFew) }]);
   const positions = Int32Array.from(first.ids, (_, i) => i);

@@ -1,11 +1,12 @@
 // Jobs over texts on a GPU, which computes states or pooled vectors. Everything before and after is the processor's.
 import { abortable, Pace, throwIfAborted } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
-import type { DeviceBatchAnswer, JobAnswer, PoolingMode } from '../host/seam.js';
+import type { DeviceBatchAnswer, ForwardResult, JobAnswer, PoolingMode } from '../host/seam.js';
 import { Accelerator, best, kMostLost, type How, type Owner } from './accelerator.js';
-import { windowsOf } from './batch.js';
+import { positionsOf, windowsOf, type Sequences } from './batch.js';
+import { sequencesOfPass, type Pass } from './forward.js';
 import type { Program } from './program.js';
-import { beginProbe, kProbes, prove, provePooling, referenceOf, type Proof } from './proof.js';
+import { beginProbe, kProbes, probesOf, prove, provePooling, referenceOf, type Proof } from './proof.js';
 import type { GpuFacts } from './types.js';
 
 /** Bytes of a step's states. */
@@ -36,11 +37,12 @@ export class TextAccelerator extends Accelerator {
 
   protected async prove(program: Program, q8: boolean): Promise<Proof> {
     this.proven = new Map();
-    const { plan, owner } = this;
+    const { plan, owner, how } = this;
+    const own = how.idsOnly ? probesOf(how.vocab, plan) : undefined;
     return prove(
       program,
       plan,
-      referenceOf(plan, q8, (run) => owner.call(run)),
+      referenceOf(plan, q8, (run) => owner.call(run), own),
     );
   }
 
@@ -57,6 +59,7 @@ export class TextAccelerator extends Accelerator {
 
   protected async time(program: Program): Promise<Required<GpuFacts>['timing']> {
     const { owner, modes } = this;
+    if (this.how.idsOnly) return this.timeOfPasses(program);
     const texts = Array.from({ length: kTimedTexts }, () => kProbes[kProbes.length - 1]!);
     const { job, batch } = beginProbe((run) => owner.call(run), texts);
     try {
@@ -69,6 +72,31 @@ export class TextAccelerator extends Accelerator {
     }
   }
 
+  /** The same for passes over ids. */
+  private async timeOfPasses(program: Program): Promise<Required<GpuFacts>['timing']> {
+    const { owner, plan, how } = this;
+    const { ids, starts } = probesOf(how.vocab, plan);
+    const own = ids.subarray(starts.at(-2));
+    const copies = (count: number): Sequences => ({
+      ids: Int32Array.from({ length: count * own.length }, (_, i) => own[i % own.length]!),
+      typeIds: new Int32Array(count * own.length),
+      starts: Int32Array.from({ length: count + 1 }, (_, i) => i * own.length),
+      skip: new Int32Array(count),
+    });
+    const [one, all] = [copies(1), copies(kTimedTexts)];
+    const positions = positionsOf(one);
+    const here = () =>
+      owner.call((handle) =>
+        handle.forward(one.ids, one.typeIds, positions, one.starts, null, null, null, null, [], [], { logits: false }),
+      );
+    const few = await best(() => program.run(one, []));
+    const many = await best(() => program.run(all, []));
+    const processor = await best(() => {
+      for (let i = 0; i < kTimedTexts; ++i) here();
+    });
+    return { tokens: all.ids.length, few, many, processor };
+  }
+
   /** Whether the GPU is expected to be faster for so many tokens: a call has a cost of its own there, and each token one here and there. */
   private suits(tokens: number): boolean {
     const { timing } = this.gpu;
@@ -76,6 +104,20 @@ export class TextAccelerator extends Accelerator {
     const each = Math.max(timing.many - timing.few, 0) / (timing.tokens * (1 - 1 / kTimedTexts));
     const once = Math.max(timing.few - (each * timing.tokens) / kTimedTexts, 0);
     return once + each * tokens < (timing.processor / timing.tokens) * tokens;
+  }
+
+  protected async pass(pass: Pass, signal: AbortSignalLike | undefined): Promise<ForwardResult | undefined> {
+    const { owner } = this;
+    const tokens = pass.input_ids.length;
+    if (!this.suits(tokens)) return undefined;
+    const states = await this.onDevice(
+      async (program) => (tokens > program.budget ? undefined : abortable(program.run(sequencesOfPass(pass), []), signal)),
+      signal,
+    );
+    if (!states) return undefined;
+    const { input_ids, token_type_ids, position_ids, seq_start, logits } = pass;
+    const ends = owner.call((handle) => handle.device_forward(input_ids, token_type_ids, position_ids, seq_start, states, logits));
+    return { last_hidden_state: states, pooler_output: ends.pooler_output, logits: ends.logits };
   }
 
   /** Heads are the processor's, over the GPU's states. */

@@ -2,9 +2,10 @@
 // slot has: so a device that was lost, or the processor in its place, reads them again.
 import { abortable, Pace, throwIfAborted } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
-import type { DeviceTokensAnswer, JobAnswer } from '../host/seam.js';
-import { Accelerator, best, kMostLost, type How, type Owner } from './accelerator.js';
+import type { DeviceTokensAnswer, ForwardResult, JobAnswer } from '../host/seam.js';
+import { Accelerator, best, type How, type Owner } from './accelerator.js';
 import { sequencesOf, type Piece } from './batch.js';
+import type { Pass } from './forward.js';
 import type { Program } from './program.js';
 import type { Proof } from './proof.js';
 import { probeIds, proveTokens, tokenReferenceOf, type TokenReference } from './proof_tokens.js';
@@ -52,14 +53,19 @@ export class TokenAccelerator extends Accelerator {
   }
 
   protected prove(program: Program, q8: boolean): Promise<Proof> {
-    this.reference ??= tokenReferenceOf(this.plan, q8, (run) => this.owner.call(run));
+    this.reference ??= tokenReferenceOf(this.plan, q8, (run) => this.owner.call(run), this.ids);
     return proveTokens(program, this.plan, this.reference);
+  }
+
+  /** The size of the vocabulary if probes are ids of it. */
+  private get ids(): number | undefined {
+    return this.how.idsOnly ? this.how.vocab : undefined;
   }
 
   protected async time(program: Program): Promise<Required<GpuFacts>['timing']> {
     const { owner, plan } = this;
     const steps = Math.min(kTimedSteps, plan.positions >> 2);
-    const prompt = probeIds((run) => owner.call(run), Math.min(kTimedPrompt, plan.positions - steps));
+    const prompt = probeIds((run) => owner.call(run), Math.min(kTimedPrompt, plan.positions - steps), this.ids);
     const first = prompt.subarray(0, 1);
     await program.reserve(1, prompt.length + steps);
     const there = (position: number, ids: Int32Array) =>
@@ -107,30 +113,40 @@ export class TokenAccelerator extends Accelerator {
     const copies = copiesOf(batch);
     for (const { from, to, count } of copies) this.slots.set(to, this.slots.get(from)!.slice(0, count));
     const sequences = sequencesIn(batch, this.slots);
-    for (let tries = 0; this.off === undefined && tries < kMostLost; ++tries) {
-      await abortable(this.recovering ?? Promise.resolve(), signal);
-      const { program } = this;
-      try {
-        if (program) {
-          const [slots, length] = batch.capacity as unknown as [number, number];
-          if (!program.cache!.fits(slots, length)) return undefined;
-          await abortable(this.makeRoom(program, slots, length), signal);
-          for (const { from, to, count } of copies.splice(0)) this.copy(program, from, to, count);
-          const logits = await this.read(program, sequences, signal);
-          if (isFinite(logits)) {
-            for (const { slot, tokens } of sequences) this.slots.set(slot, tokens);
-            return logits;
-          }
-          this.gpu.recomputed += 1;
-          return undefined;
-        }
-      } catch (error) {
+    const logits = await this.onDevice(async (program) => {
+      const [slots, length] = batch.capacity as unknown as [number, number];
+      if (!program.cache!.fits(slots, length)) return undefined;
+      await abortable(this.makeRoom(program, slots, length), signal);
+      for (const { from, to, count } of copies.splice(0)) this.copy(program, from, to, count);
+      return this.read(program, sequences, signal);
+    }, signal);
+    if (logits) for (const { slot, tokens } of sequences) this.slots.set(slot, tokens);
+    return logits;
+  }
+
+  /** One sequence, which is read anew, as all of its states are wanted. */
+  protected async pass(pass: Pass, signal: AbortSignalLike | undefined): Promise<ForwardResult | undefined> {
+    const { hidden, uses, head } = this.plan;
+    const ids = [...pass.input_ids];
+    const vocab = head!.values[head!.steps.at(-1)!.out]!.width;
+    if (pass.seq_start.length !== 2 || pass.token_type_ids.some((type) => type !== 0) || !this.suits) return undefined;
+    const [states, logits] = [hidden, pass.logits ? vocab : 0].map((width) => new Float32Array(ids.length * width));
+    const done = await this.onDevice(async (program) => {
+      if (!program.cache!.fits(1, ids.length)) return undefined;
+      await abortable(this.makeRoom(program, 1, ids.length), signal);
+      for (let at = 0; at < ids.length;) {
         throwIfAborted(signal);
-        if (this.off === undefined && !this.device?.failed) throw error;
+        const own = ids.slice(at, at + this.tokens);
+        this.held[0] = ids.slice(0, at); // what is behind is written over
+        const rows = await abortable(program.part(sequencesOf([{ slot: 0, position: at, ids: own }]), 0, uses.length), signal);
+        this.held[0].push(...own);
+        states!.set(rows, at * hidden);
+        if (pass.logits) logits!.set(await abortable(program.logitsOf(rows, own.length), signal), at * vocab);
+        at += own.length;
       }
-      if (this.off === undefined) await abortable(this.recover(), signal);
-    }
-    return undefined;
+      return pass.logits ? logits! : states!;
+    }, signal);
+    return done && { last_hidden_state: states!, logits: logits!, pooler_output: new Float32Array() };
   }
 
   private async makeRoom(program: Program, slots: number, length: number): Promise<void> {
@@ -234,11 +250,4 @@ function copiesOf({ copies }: DeviceTokensAnswer): { from: number; to: number; c
     to: copies[3 * i + 1]!,
     count: copies[3 * i + 2]!,
   }));
-}
-
-/** Whether no number is NaN or infinite. */
-function isFinite(values: Float32Array): boolean {
-  let sum = 0;
-  for (const value of values) sum += 0 * value;
-  return sum === 0;
 }

@@ -20,6 +20,8 @@ export interface GpuFacts {
   recovered: number;
   /** Number of texts, windows or generation calls that the CPU computed again, because the GPU's numbers were not finite. */
   recomputed: number;
+  /** For `AutoModel` and its variants: passes that ran on the CPU, because they asked for more than a GPU returns (docs/gpu.md). */
+  processor_passes?: number;
   /** For a decoder that has generated: bytes that the CPU holds for keys, values and activations. 0 while the GPU generates; more after the CPU took over. */
   processor_bytes?: number;
   /** With `device: 'auto'`: milliseconds that were measured on the GPU for a few tokens (`text-generation`: one) and for many, and on the CPU for the many. */

@@ -510,6 +510,11 @@ export interface DeviceTokensAnswer extends Answer {
   reserved: number;
 }
 
+export interface DeviceForwardAnswer extends Answer {
+  pooler_output: Float32Array;
+  logits: Float32Array;
+}
+
 export interface DeviceReadAnswer extends Answer {
   reserved: number;
 }
@@ -848,6 +853,15 @@ export interface FullModelCalls {
   device_logits(job: number, logits: ArrayLike<number>): JobAnswer;
   /** the processor reads what a device had read; its next step is the one that the device was asked for last */
   device_read(job: number, ids: ArrayLike<number>, slot: number, position: number): DeviceReadAnswer;
+  /** of a batch as forward() has it: what follows a device's last states */
+  device_forward(
+    input_ids: ArrayLike<number>,
+    token_type_ids: ArrayLike<number>,
+    position_ids: ArrayLike<number>,
+    seq_start: ArrayLike<number>,
+    states: ArrayLike<number>,
+    logits: boolean,
+  ): DeviceForwardAnswer;
   /** between begin and finish */
   blocks_of(names: readonly string[]): BlocksAnswer;
   /** of these tensors' layers, from now on: see tasks/input_moments.h. None: no more */
@@ -933,7 +947,7 @@ export interface TrainingCalls {
 /** The calls of each handle, in their order in C++, each with the kinds of its arguments: see kWrite in wire_calls.ts. */
 export const kCalls = {
   Model:
-    'describe l,gguf_files b,begin lo,begin_weight_file sn,push b,make_room_for_helpers n,use_helpers n,finish,add_adapter wif,use_adapter n,delete_adapter n,merge_adapter n,embed tonn,predict tton,generate Ion,constrain iin,propose in,rows,set_rows f,end_generation,save_prefix i,load_prefix ibn,release_prefix n,run nn,cancel n,forward iiiiifffwFo,describe_tokenizer,tokens_to_string w,token_to_id s,info,summary n,find_spans tton,token_vectors ton,sparse_vectors ton,plan,device_plan,device_weight nn,device_bytes nnn,device_batch nn,device_rows nnn,device_step nf,device_tokens n,device_logits nf,device_read ninn,blocks_of w,watch_inputs w,input_moments n,input_gradient iiifffn,train_begin o,train_plan nnnn,train_words ttifn,train_count ttifn,train_accumulate ttifnn,train_outputs ttifnnn,train_gradient fn,train_drop,train_evaluate ttifn,train_update,train_state,train_set_state fn,train_adapter,checkpoint',
+    'describe l,gguf_files b,begin lo,begin_weight_file sn,push b,make_room_for_helpers n,use_helpers n,finish,add_adapter wif,use_adapter n,delete_adapter n,merge_adapter n,embed tonn,predict tton,generate Ion,constrain iin,propose in,rows,set_rows f,end_generation,save_prefix i,load_prefix ibn,release_prefix n,run nn,cancel n,forward iiiiifffwFo,describe_tokenizer,tokens_to_string w,token_to_id s,info,summary n,find_spans tton,token_vectors ton,sparse_vectors ton,plan,device_plan,device_weight nn,device_bytes nnn,device_batch nn,device_rows nnn,device_step nf,device_tokens n,device_logits nf,device_read ninn,device_forward iiiifn,blocks_of w,watch_inputs w,input_moments n,input_gradient iiifffn,train_begin o,train_plan nnnn,train_words ttifn,train_count ttifn,train_accumulate ttifnn,train_outputs ttifnnn,train_gradient fn,train_drop,train_evaluate ttifn,train_update,train_state,train_set_state fn,train_adapter,checkpoint',
   Tokenizer: 'load l,load_gguf bn,describe',
   Training: 'load b,feed t,step,result',
 } as const;

@@ -37,9 +37,13 @@ export const forward: Task<Run, RunOptions, Result> = {
     const out: Result[] = [];
     const { adapter: _adapter, head_mask, cross_head_mask, encoder_head_mask, ...asked } = options;
     const masks = [head_mask ?? null, cross_head_mask ?? null, encoder_head_mask ?? null] as const;
+    const { hidden_states, attentions, qkv, logits, logit_lens } = asked;
+    const asksMore = Boolean(hidden_states || attentions || qkv || logit_lens || masks.some(Boolean));
     for (const { input_ids, token_type_ids, position_ids, seq_start, source = null, patches = [] } of runs) {
       await breather.breathe(signal);
+      const more = asksMore || source !== null || patches.length > 0;
       const run = async () =>
+        (await engine.gpu?.forward({ input_ids, token_type_ids, position_ids, seq_start, logits: logits ?? true, more }, signal)) ??
         engine.call((handle) =>
           handle.forward(
             ...([input_ids, token_type_ids, position_ids, seq_start, source, ...masks] as const),
@@ -48,7 +52,7 @@ export const forward: Task<Run, RunOptions, Result> = {
             asked,
           ),
         );
-      const { code: _code, message: _message, ...result } = await alone(engine, run);
+      const { code: _code, message: _message, ...result } = (await alone(engine, run)) as ForwardAnswer;
       out.push(result);
     }
     return out;
