@@ -67,7 +67,10 @@ export async function openCopy(
     chunks,
     keep(held) {
       if (held.length > 0) return;
-      throw new CopyError(`${file}: the cached copy has other numbers than this use of the model needs`, { file, damaged: false });
+      throw new CopyError(`${file}: the cached copy has quantized weights, and this call needs the original ones`, {
+        file,
+        damaged: false,
+      });
     },
   };
 }
