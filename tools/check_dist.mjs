@@ -30,7 +30,7 @@ const kBudgets = {
   'search_element_entry.js': 7_000, // with `src` also what static_search_entry.js has
   'wattn-full-simd.wasm': 437_500,
   'wattn-full-relaxed.wasm': 443_000,
-  'inline.js': 1_052_000, // its .wasm files are gzipped; 40 kB are stemmers
+  'inline.js': 1_054_000, // its .wasm files are gzipped; 40 kB are stemmers
   'inline_train.js': 1_975_000, // and so are these
 };
 
