@@ -1,5 +1,5 @@
 // device: 'webgpu' without a usable GPU. tests/gpu has the tests on a GPU.
-import { env, pipeline, type FeatureExtractionPipeline } from 'wattn';
+import { AutoModel, env, pipeline, type FeatureExtractionPipeline } from 'wattn';
 import { headFiles, tiny } from './support.js';
 
 const load = (options: object = {}) =>
@@ -43,8 +43,12 @@ test('tasks without an adapter, and models that no GPU runs', async () => {
   await here.dispose();
   await expectProcessor(await load({ device: 'auto' }), /no adapter/);
   for (const device of ['webgpu', 'auto']) {
-    const q4 = await load({ dtype: 'q4', device });
-    expect(q4.info()).toMatchObject({ device: 'wasm', device_reason: expect.stringMatching(/'q4'/) });
-    await q4.dispose();
+    const q16 = await load({ dtype: 'q16', device });
+    expect(q16.info()).toMatchObject({ device: 'wasm', device_reason: expect.stringMatching(/'q16'/) });
+    await q16.dispose();
+    const model = await AutoModel.from_pretrained(tiny, { device });
+    expect(model.info()).toMatchObject({ device: 'wasm', device_reason: expect.stringMatching(/no adapter/) });
+    expect((await model({ input_ids: [[5, 6]] })).last_hidden_state.dims).toEqual([1, 2, 32]);
+    await model.dispose();
   }
 });
