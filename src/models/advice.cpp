@@ -83,12 +83,12 @@ std::vector<std::string_view> alike(std::string_view given, std::vector<std::str
   };
   // More than two thirds of the shorter name: "gemma4" is like "gemma3_text", but "mobilebert" is not like "mobilellm".
   const auto begins_alike = [&](std::string_view other) {
-    return 3 * common_letters(name, other) > 2 * std::min(name.size(), other.size());
+    return 3 * common_letters(name, in_lower_case(other)) > 2 * std::min(name.size(), other.size());
   };
   std::vector<std::string_view> out =
-      keep(begins_alike, [&](std::string_view other) { return name.size() - common_letters(name, other); });
+      keep(begins_alike, [&](std::string_view other) { return name.size() - common_letters(name, in_lower_case(other)); });
   if (out.empty() && name.size() > kMostSlips) {
-    const auto distance = [&](std::string_view other) { return edit_distance(name, other); };
+    const auto distance = [&](std::string_view other) { return edit_distance(name, in_lower_case(other)); };
     out = keep([&](std::string_view other) { return distance(other) <= std::min(kMostSlips, name.size() / 3); }, distance);
   }
   return out;

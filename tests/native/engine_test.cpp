@@ -84,7 +84,8 @@ TEST_F(Loading, NamesAnUnknownArchitecture) {
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(result.error().message,
-            "config.json: model_type: expected an architecture listed in docs/models.md, found \"narwhal\"");
+            "config.json: model_type: expected an architecture listed in docs/models.md, found \"narwhal\"; use "
+            "HuggingFaceTB/SmolLM2-135M-Instruct to generate text, or sentence-transformers/all-MiniLM-L6-v2 for embeddings");
 }
 
 TEST_F(Loading, NamesASwitchItDoesNotHave) {

@@ -22,7 +22,7 @@ export interface BlobLike {
   readonly size: number;
   /** The bytes as a `ReadableStream`. */
   stream(): any;
-  /** All bytes. */
+  /** Reads all bytes. */
   arrayBuffer(): Promise<ArrayBuffer>;
   /** A part: the bytes from `begin` up to `end`. */
   slice?(begin?: number, end?: number): any;

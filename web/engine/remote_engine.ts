@@ -57,7 +57,7 @@ export class RemoteEngine implements AnyEngine {
 
   private constructor(start: StartWorker, count: number) {
     this.pool = new WorkerPool(start, count, {
-      again: 'load the model again',
+      again: '; load the model again',
       onAnswer: (member, request, { prefixes }: { prefixes?: PrefixInfo }) => {
         const kept = this.keptOf(member);
         kept.prefixes = prefixes;

@@ -160,12 +160,12 @@ export type AiStreamPart =
   | AiToolCall
   | {
       type: 'error';
-      /** The error. */
+      /** What went wrong. */
       error: unknown;
     }
   | {
       type: 'finish';
-      /** Token counts. */
+      /** How many tokens were used. */
       usage: AiUsage;
       /** Why the generation ended. */
       finishReason: AiFinishReason;

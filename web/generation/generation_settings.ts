@@ -26,6 +26,6 @@ export const LogLevel = {
   WARNING: 30,
   /** Prints no warnings. */
   ERROR: 40,
-  /** Prints nothing. */
+  /** Prints no messages. */
   NONE: 50,
 } as const;

@@ -44,7 +44,7 @@ export interface ChoiceFormat extends FormatOptions {
 }
 /** Any text: no constraint. */
 export interface TextFormat {
-  /** Any text. */
+  /** Accepts any text. */
   type: 'text';
 }
 /** Options of every format with a constraint. */

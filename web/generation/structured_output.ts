@@ -12,7 +12,7 @@ import type { ResponseFormat } from './response_format.js';
  * const processor = new StructuredOutputProcessor(null, { type: 'regex', regex: '[a-c]{3}' });
  */
 export class StructuredOutputProcessor {
-  /** The constraint. */
+  /** The format that it enforces. */
   readonly format: ResponseFormat;
   /** `tokenizer` is ignored: the model uses its own. */
   constructor(_tokenizer: unknown, format: ResponseFormat) {

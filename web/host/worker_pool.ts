@@ -45,7 +45,7 @@ export interface Sending<Request> {
 
 /** What a pool's owner adds. */
 export interface PoolOwner<Request> {
-  /** What failed workers are to be replaced with, for the error: 'load the model again'. */
+  /** The end of the error for failed workers: '; load the model again'. */
   again: string;
   /** Called with every answer of a job. */
   onAnswer?(member: Member<Request>, request: Request, message: object): void;
@@ -86,7 +86,7 @@ export class Member<Request> {
     });
     this.worker.onError((error) => {
       if (this.broken) return; // ended on purpose, or a second report
-      const again = () => new StateError(`worker: failed: ${error.message}; ${owner.again}`, { cause: error });
+      const again = () => new StateError(`worker: failed: ${error.message}${owner.again}`, { cause: error });
       this.end(error instanceof WattnError ? error : again());
       onIdle();
     });

@@ -192,7 +192,7 @@ export interface ZeroShotNerPipeline extends LoadedPipeline {
 
 /** A question and the text to search for its answer. */
 export interface QuestionContext {
-  /** The question. */
+  /** The question to answer. */
   question: string;
   /** The text to search for the answer. */
   context: string;
@@ -302,11 +302,11 @@ export interface TextRankingPipeline extends LoadedPipeline {
 
 /** The result of `pipeline(task)` for each task. */
 export interface Pipelines {
-  /** Computes embeddings. */
+  /** Computes embeddings of texts. */
   'feature-extraction': FeatureExtractionPipeline;
   /** The same as `'feature-extraction'`. */
   embeddings: FeatureExtractionPipeline;
-  /** Classifies texts. */
+  /** Assigns labels to texts. */
   'text-classification': TextClassificationPipeline;
   /** The same as `'text-classification'`. */
   'sentiment-analysis': TextClassificationPipeline;
@@ -326,13 +326,13 @@ export interface Pipelines {
   'text-ranking': TextRankingPipeline;
   /** Continues a text, or answers a chat. */
   'text-generation': TextGenerationPipeline;
-  /** Transforms texts. */
+  /** Transforms texts into texts. */
   'text2text-generation': Text2TextGenerationPipeline;
-  /** Translates texts. */
+  /** Translates texts into another language. */
   translation: TranslationPipeline;
   /** The same as `'translation'`. */
   [pair: `translation_${string}_to_${string}`]: TranslationPipeline;
-  /** Summarizes texts. */
+  /** Summarizes long texts. */
   summarization: SummarizationPipeline;
   /** Ranks documents by their token vectors (ColBERT). */
   'late-interaction': LateInteractionPipeline;

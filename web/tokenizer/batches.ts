@@ -111,7 +111,7 @@ export class Batches {
 
   private async start(count: number): Promise<WorkerPool<BatchRequest>> {
     const settings = await toWorkerEnv(kWhere);
-    const pool = new WorkerPool<BatchRequest>(() => workers.start('engine'), count, { again: 'call encode_batch again' });
+    const pool = new WorkerPool<BatchRequest>(() => workers.start('engine'), count, { again: '; call encode_batch again' });
     try {
       const load = { type: 'tokenizer', files: this.files!, env: settings } as const;
       await Promise.all(pool.members.map((member) => pool.ask(load, { member })));

@@ -86,7 +86,7 @@ export interface EncodingLookUps {
 
 /** The result of a tokenizer's call. `Ids` is a Tensor `[rows, tokens]`, rows of numbers, or numbers. Optional members are present if requested. */
 export interface Encoding<Ids, Offsets = Ids, PerRow = Ids> extends EncodingLookUps {
-  /** Token ids. */
+  /** Ids of the tokens. */
   input_ids: Ids;
   /** 1 for tokens, 0 for padding. */
   attention_mask?: Ids;

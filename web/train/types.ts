@@ -208,7 +208,7 @@ export type LanguageRow =
 /** A row for an encoder-decoder: an input and a target, each under one of these names. */
 export type TransformedText = (
   | {
-      /** The input. */
+      /** The input text. */
       text: string;
     }
   | {
@@ -230,7 +230,7 @@ export type TransformedText = (
 ) &
   (
     | {
-        /** The target. */
+        /** The expected output. */
         target: string;
       }
     | {
