@@ -164,7 +164,7 @@ TEST(Device, RefusesAMatrixInAFormThatItDoesNotRead) {
   const std::int64_t number = plan.layers[0].steps.first_weight + step->weight;
   const auto weight = device_weight(*model.value(), step - plan.steps.begin(), number);
   ASSERT_FALSE(weight.ok());
-  EXPECT_EQ(weight.error().message, "a matrix in q16: a device reads f32, f16, q8 and q4");
+  EXPECT_EQ(weight.error().message, "a matrix in q16: the GPU supports f32, f16, q8 and q4");
 }
 
 // A device: the same model, with slots of its own.
