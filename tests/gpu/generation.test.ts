@@ -297,6 +297,34 @@ onGpu("the processor has no memory for a generation that is the GPU's, until it 
   await here.dispose();
 });
 
+/** An adapter that changes nothing: its second matrices are zero. */
+function idleAdapter(): Map<string, Uint8Array> {
+  const files = filesOf(join(goldens, 'peft/llama'));
+  const bytes = files.get('adapter_model.safetensors')!;
+  const begin = 8 + Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, begin)));
+  for (const [name, { data_offsets: offsets }] of Object.entries<any>(header))
+    if (name.includes('lora_B')) bytes.fill(0, begin + offsets[0], begin + offsets[1]);
+  return files;
+}
+
+onGpu('an adapter that is loaded while a text is written ends the GPU, and the text goes on', async (own) => {
+  env.gpu = own;
+  const here = await load(llama(), { device: 'wasm' });
+  const right = await follow(here, text(20), 24);
+  const pipe = await load(llama());
+  let loading: Promise<void> | undefined;
+  const options = { max_new_tokens: 24, min_new_tokens: 24, do_sample: false };
+  const onStep = () => void (loading ??= pipe.load_adapter(idleAdapter()));
+  const [{ tokens }] = (await pipe(text(20), { ...options, logits_processor: onStep })) as unknown as [{ tokens: number[] }];
+  await loading;
+  expect(tokens).toEqual(right.tokens);
+  expect(pipe.info()).toMatchObject({ device: 'wasm', device_reason: 'an adapter was loaded' });
+  expect(pipe.info().gpu!.processor_bytes).toBeGreaterThan(0); // it took over before the end
+  await pipe.dispose();
+  await here.dispose();
+});
+
 // A fault in each kernel that generation adds, and in what others have for it.
 const lies: [kernel: string, find: RegExp, put: string, dtype: 'f32' | 'f16' | 'q8' | 'q4', model?: string][] = [
   ['a product for one or few rows', /total \+= sums\[/, 'total += 1.0001f * sums[', 'f32'],
