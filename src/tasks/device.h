@@ -25,12 +25,17 @@ struct DevicePlan {
 Result<DevicePlan> device_plan(const Model& model);
 
 // What one weight holds, as its op reads it.
-//   linear         weight: f32 [ceil(out / 8)][in][8], or f16 so with scale [ceil(out / 8)][8] (kernels/half.h), or q8 [ceil(out /
-//   8)][groups][16][8][4] with scale and sum
-//                  [ceil(out / 8)][groups][8], or q4 (kernels/q4.h): weight [ceil(out / 8)][in / 16][4][16], and book with the
-//                  entries [256][16], then the books [ceil(out / 8)][in / 16][8], beside scale and sum; bias [out]
-//   words, rows    table [rows, width] in f32, or in q8 or f16 with scale [rows]; words that the head over the vocabulary holds: as
-//   linear norms          gamma, beta rotate         cos, sin [positions, pairs] attention      values [heads, 2 * span - 1]
+// - linear: bias [out], and by type:
+//   - f32: weight [ceil(out / 8)][in][8]
+//   - f16: the same in halves, and scale [ceil(out / 8)][8] (kernels/half.h)
+//   - q8: weight [ceil(out / 8)][groups][16][8][4], scale and sum [ceil(out / 8)][groups][8]
+//   - q4: weight [ceil(out / 8)][in / 16][4][16], scale and sum as in q8, and book: the entries [256][16], then the number of each
+//     part's book [ceil(out / 8)][in / 16][8] (kernels/q4.h)
+// - words, rows: table [rows, width] in f32, or in q8 or f16 with scale [rows]
+// - words that the head over the vocabulary holds: as in linear
+// - norms: gamma, beta
+// - rotate: cos, sin [positions, pairs]
+// - attention: values [heads, 2 * span - 1]
 struct DeviceWeight {
   struct Part {
     const char* name;

@@ -60,7 +60,7 @@ export type PretrainedTokenizerOptions = SourceOptions & {
 /** The values that `dtype` accepts, as strings. */
 export type DataType = Extract<NonNullable<ModelOptions['dtype']>, string>;
 /**
- * The values that `device` accepts. `'webgpu'` and `'gpu'` use a GPU, `'auto'` the faster of both; all others use the CPU. Names of other devices cause
+ * The values that `device` accepts. `'webgpu'` and `'gpu'` use a GPU, `'auto'` the faster of both; all others use the processor. Names of other devices cause
  * a warning.
  */
 export type DeviceType = 'auto' | 'gpu' | 'cpu' | 'wasm' | 'webgpu' | 'cuda' | 'dml' | 'coreml' | 'webnn' | 'webnn-npu' | 'webnn-gpu' | 'webnn-cpu'; // prettier-ignore

@@ -56,10 +56,10 @@ export interface FamiliarOptions {
   /** `true` means `dtype: 'q8'`, `false` means `'f32'`. */
   quantized?: boolean;
   /**
-   * Where the layers run, in tasks that read texts, in `text-generation`, and in `AutoModel` and its variants. Heads run on the CPU, except the language-model head. `'wasm'` (default),
-   * `'cpu'`: the CPU. `'webgpu'`, `'gpu'`: a GPU, if a check while loading shows that its results match the CPU's within the rounding of the dtype. If
-   * it fails, or no GPU supports the model or dtype, the CPU is used and `info().device_reason` says why. `'auto'`: the GPU for calls that it should
-   * finish sooner, after a short measurement. Any other, such as `'cuda'`: the CPU, with one warning. See docs/gpu.md.
+   * Where the layers run, in tasks that read texts, in `text-generation`, and in `AutoModel` and its variants. Heads run on the processor, except the language-model head. `'wasm'` (default),
+   * `'cpu'`: the processor. `'webgpu'`, `'gpu'`: a GPU, if a check while loading shows that its results match the processor's within the rounding of the dtype. If
+   * it fails, or no GPU supports the model or dtype, the processor is used and `info().device_reason` says why. `'auto'`: the GPU for calls that it should
+   * finish sooner, after a short measurement. Any other, such as `'cuda'`: the processor, with one warning. See docs/gpu.md.
    */
   device?: string | { readonly [file: string]: string } | null;
   /** The folder of the weights within the model. Default: its root; `'onnx'` means the root, too. */

@@ -12,18 +12,18 @@ export interface GpuFacts {
   adapter: string;
   /** Bytes of its GPU buffers. */
   bytes: number;
-  /** Relative difference between the states that GPU and CPU compute for the probe texts: root mean square over all tokens. */
+  /** Relative difference between the states that the GPU and the processor compute for the probe texts: root mean square over all tokens. */
   distance: number;
   /** The upper bound that `distance` met. */
   bound: number;
   /** How often the device was lost and replaced. */
   recovered: number;
-  /** Number of texts, windows or generation calls that the CPU computed again, because the GPU's numbers were not finite. */
+  /** Number of texts, windows or generation calls that the processor computed again, because the GPU's numbers were not finite. */
   recomputed: number;
-  /** For `AutoModel` and its variants: passes that ran on the CPU, because they asked for more than a GPU returns (docs/gpu.md). */
+  /** For `AutoModel` and its variants: passes that ran on the processor, because they asked for more than a GPU returns (docs/gpu.md). */
   processor_passes?: number;
-  /** For a decoder that has generated: bytes that the CPU holds for keys, values and activations. 0 while the GPU generates; more after the CPU took over. */
+  /** For a decoder that has generated: bytes that the processor holds for keys, values and activations. 0 while the GPU generates; more after the processor took over. */
   processor_bytes?: number;
-  /** With `device: 'auto'`: milliseconds that were measured on the GPU for a few tokens (`text-generation`: one) and for many, and on the CPU for the many. */
+  /** With `device: 'auto'`: milliseconds that were measured on the GPU for a few tokens (`text-generation`: one) and for many, and on the processor for the many. */
   timing?: { tokens: number; few: number; many: number; processor: number };
 }

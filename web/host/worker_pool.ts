@@ -1,5 +1,5 @@
-// A pool of workers that answer requests (worker_serving.ts is the other side). Each worker has at most one job that is urgent and one that
-// is not, and runs a step of each in turn.
+// A pool of workers that answer requests; web/engine/serve_engine.ts is the other side. Each worker has at most one urgent job and one other,
+// and runs a step of each in turn.
 import * as errors from '../core/errors.js';
 import { describe, InputError, StateError, WattnError } from '../core/errors.js';
 import { env } from '../core/env.js';
