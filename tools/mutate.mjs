@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { filesOf, randomOf } from './lib/mutants.mjs';
+import { filesOf, limits, randomOf } from './lib/mutants.mjs';
 import * as src from './lib/mutate_native.mjs';
 import { fail, root } from './lib/shell.mjs';
 import { setup } from './setup.mjs';
@@ -60,7 +60,7 @@ function baseline(name, tests) {
   for (const test of tests.filter((one) => !(one in times))) {
     const wrong = side.compile(test);
     if (wrong !== undefined) fail(wrong);
-    const run = side.runTests(test, 1800);
+    const run = side.runTests(test, limits(1800));
     if (!run.ok) fail(`${test} fails without a mutant\n${run.output}`);
     times[test] = run.seconds;
   }
@@ -77,7 +77,7 @@ function judge({ file, at, from, to }, times) {
   try {
     for (const test of testsOf(file)) {
       if (side.compile(test) !== undefined) return 'does not compile';
-      if (!side.runTests(test, 4 * times[test] + 10).ok) return `killed by ${test}`;
+      if (!side.runTests(test, limits(4 * times[test] + 10)).ok) return `killed by ${test}`;
     }
     return side.misTyped?.() === undefined ? 'survived' : 'does not compile';
   } finally {

@@ -18,3 +18,6 @@ export function randomOf(seed) {
     return ((x ^ (x >>> 14)) >>> 0) / 4294967296;
   };
 }
+
+/** What a test may take: processor time, which other programs on the machine do not change, and for one that only waits the clock's. Seconds. */
+export const limits = (seconds) => ({ cpu: Math.ceil(seconds), wall: Math.ceil(5 * seconds) });

@@ -127,13 +127,13 @@ export function compile(program) {
   return ok ? undefined : output;
 }
 
-/** Runs one test program, a share of it on each core, for at most so many seconds and with 8 GB: a mutant may loop or allocate for ever. */
-export function runTests(program, seconds) {
+/** Runs one test program, a share of it on each core, within limits(seconds) and with 8 GB: a mutant may loop or allocate for ever. */
+export function runTests(program, limits) {
   const path = join(build, 'tests', `wattn_test_${program}`);
   const command = `
-    ulimit -v 8000000
+    ulimit -v 8000000 -t ${limits.cpu}
     for ((i = 0; i < $GTEST_TOTAL_SHARDS; ++i)); do
-      GTEST_SHARD_INDEX=$i timeout -s KILL ${Math.ceil(seconds)} ${path} --gtest_brief=1 --gtest_fail_fast & shards+=($!)
+      GTEST_SHARD_INDEX=$i timeout -s KILL ${limits.wall} ${path} --gtest_brief=1 --gtest_fail_fast & shards+=($!)
     done
     for shard in "\${shards[@]}"; do wait $shard || { kill "\${shards[@]}"; exit 1; }; done`;
   const begin = Date.now();

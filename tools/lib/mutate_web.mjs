@@ -160,10 +160,11 @@ export function misTyped() {
   return ok ? undefined : output;
 }
 
-/** Runs one Jest file for at most so many seconds. */
-export function runTests(test, seconds) {
+/** Runs one Jest file within limits(seconds). */
+export function runTests(test, limits) {
   const args = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js', '--bail', '--silent', `tests/web/${test}.test.ts`];
   const begin = Date.now();
-  const result = capture(process.execPath, args, { cwd: tree, timeout: Math.ceil(1000 * seconds), killSignal: 'SIGKILL' });
+  const command = ['-c', `ulimit -t ${limits.cpu}; exec "$0" "$@"`, process.execPath, ...args];
+  const result = capture('bash', command, { cwd: tree, timeout: 1000 * limits.wall, killSignal: 'SIGKILL' });
   return { ok: result.ok, seconds: (Date.now() - begin) / 1000, output: result.output };
 }
