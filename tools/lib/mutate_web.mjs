@@ -105,7 +105,7 @@ export function prepare() {
     'CHANGELOG.md',
     'HACKING.md',
   ];
-  const folders = ['web', 'tools', 'tests/web', 'tests/compat', 'docs'].flatMap(filesOf);
+  const folders = ['web', 'tools', 'tests/web', 'tests/browser', 'tests/compat', 'docs'].flatMap(filesOf);
   for (const file of [...files, ...folders.filter((path) => !path.includes('node_modules'))]) {
     const bytes = readFileSync(join(root, file));
     hash.update(file).update(bytes);
@@ -125,7 +125,6 @@ export function prepare() {
     'tests/goldens',
     'tests/fixtures',
     'tests/engines',
-    'tests/browser',
     'tests/fuzz',
     'examples',
     'demo',
@@ -162,7 +161,13 @@ export function misTyped() {
 
 /** Runs one Jest file within limits(seconds). */
 export function runTests(test, limits) {
-  const args = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js', '--bail', '--silent', `tests/web/${test}.test.ts`];
+  const args = [
+    '--experimental-vm-modules',
+    'node_modules/jest/bin/jest.js',
+    '--bail',
+    '--silent',
+    join('tests/web', `${test}.test.ts`),
+  ];
   const begin = Date.now();
   const command = ['-c', `ulimit -t ${limits.cpu}; exec "$0" "$@"`, process.execPath, ...args];
   const result = capture('bash', command, { cwd: tree, timeout: 1000 * limits.wall, killSignal: 'SIGKILL' });
