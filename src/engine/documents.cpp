@@ -47,6 +47,14 @@ Result<Tokenizer> read_tokenizer(const Documents& documents, bool lowercases) {
   return load_tokenizer(documents.for_tokenizer(), vocab);
 }
 
+Result<std::string> encoder_config(JsonRef config) {
+  if (!config.is_object()) return config.mismatch("the encoder's configuration");
+  std::string text = config.to_text();
+  if (config["model_type"].is_null())
+    text.insert(1, config.size() > 0 ? R"("model_type":"deberta-v2",)" : R"("model_type":"deberta-v2")");
+  return text;
+}
+
 Result<std::vector<NamedFile>> with_gguf_documents(std::vector<NamedFile> files) {
   const Documents documents(files);
   const NamedFile* gguf = documents.find_ending(".gguf");

@@ -52,6 +52,10 @@ class Documents {
 // lowercases: the repository requires a tokenizer that lowercases.
 Result<Tokenizer> read_tokenizer(const Documents& documents, bool lowercases);
 
+// The text of config.json of an encoder whose configuration is a member of another one. GLiNER and GLiClass mean DeBERTa v2 by a
+// configuration without a model_type.
+Result<std::string> encoder_config(JsonRef config);
+
 // Adds the documents made from a GGUF file among the files, unless there is a config.json.
 Result<std::vector<NamedFile>> with_gguf_documents(std::vector<NamedFile> files);
 // The documents made from a GGUF file's beginning. is_cut_off: its header continues after these bytes.

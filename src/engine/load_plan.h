@@ -19,7 +19,9 @@ struct LoadPlan {
 };
 
 inline bool is_lm(HeadKind head) { return head == HeadKind::kCausalLm || head == HeadKind::kSeq2SeqLm; }
-inline bool has_layers(HeadKind head) { return head != HeadKind::kNone && head != HeadKind::kSpans && !is_lm(head); }
+inline bool has_layers(HeadKind head) {
+  return head != HeadKind::kNone && head != HeadKind::kSpans && head != HeadKind::kLabels && !is_lm(head);
+}
 
 // config.json, with the defaults that transformers has; a GGUF file is read as llama.cpp reads it.
 Result<Json> read_config(const Documents& documents);

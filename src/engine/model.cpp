@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/part.h"
 #include "pass/run.h"
 
 namespace wattn {
@@ -16,7 +17,8 @@ std::uint64_t Model::weight_bytes() const {
   std::uint64_t adapters = 0;
   for (const auto& adapter : adapters_) adapters += adapter ? adapter->bytes() : 0;
   return transformer_.weight_bytes() + (decoder_ ? decoder_->weight_bytes() : 0) + module_memory_.used() +
-         (head_ ? head_->weight_bytes() : 0) + (span_head_ ? span_head_->weight_bytes() : 0) + adapters;
+         (head_ ? head_->weight_bytes() : 0) + (span_head_ ? span_head_->weight_bytes() : 0) +
+         (label_head_ ? Part<LabelLoader>::get()->weight_bytes(*label_head_) : 0) + adapters;
 }
 
 std::uint64_t Model::packed_bytes() const {
@@ -97,6 +99,18 @@ Result<void> Model::run_head(const float* rows, std::int64_t count, std::vector<
   logits.resize(begin + more);
   const ThreadTeam::Awake awake(team_);
   return head_->run({kernels(), team_, lora()}, transformer_.word_embeddings(), rows, count, logits.data() + begin);
+}
+
+Result<void> Model::run_label_head(const Batch& batch, const float* hidden, std::int64_t num_labels, std::vector<float>& logits) {
+  const std::int64_t width = transformer_.config().hidden_size;
+  const ThreadTeam::Awake awake(team_);
+  for (std::int64_t i = 0; i < batch.batch(); ++i) {
+    const auto ids = std::span(batch.input_ids).subspan(batch.seq_start[i], static_cast<std::size_t>(batch.length(i)));
+    const float* states = hidden + batch.seq_start[i] * width;
+    auto ran = Part<LabelLoader>::get()->run(*label_head_, {kernels(), team_}, ids, states, num_labels, logits);
+    if (!ran.ok()) return ran;
+  }
+  return {};
 }
 
 Result<void> Model::run_lm_head(const float* rows, std::int64_t count, std::span<const std::int32_t> ids,

@@ -20,6 +20,7 @@
 #include "models/adapter.h"
 #include "models/arch.h"
 #include "models/heads.h"
+#include "models/label_head.h"
 #include "models/retrieval_config.h"
 #include "models/sentence_config.h"
 #include "models/span_head.h"
@@ -94,6 +95,9 @@ class Model {
   const Transformer& generator() const { return decoder_ ? *decoder_ : transformer_; }
   const Head* head() const { return head_ ? &*head_ : nullptr; }  // null for an lm head, which is part of the transformer
   const SpanHead* span_head() const { return span_head_.get(); }  // with HeadKind::kSpans
+  bool has_label_head() const { return label_head_ != nullptr; }  // with HeadKind::kLabels
+  // Of such a head, after a run: appends the logits of num_labels labels, which each sequence of the batch names.
+  Result<void> run_label_head(const Batch& batch, const float* hidden, std::int64_t num_labels, std::vector<float>& logits);
   // A head that was not in the checkpoint.
   void set_head(Head head, HeadKind kind) {
     head_ = std::move(head);
@@ -183,6 +187,7 @@ class Model {
   std::optional<Transformer> decoder_;
   std::optional<Head> head_;
   std::unique_ptr<SpanHead> span_head_;
+  std::shared_ptr<LabelHead> label_head_;
   HeadKind head_kind_ = HeadKind::kNone;
   SentenceConfig sentence_;
   SpecialIds special_ids_;
@@ -213,6 +218,20 @@ struct SpanLoader {
   std::vector<WeightTarget> (*weight_targets)(const SpanHead& head);
 };
 extern const SpanLoader kSpanLoader;
+
+// How models are loaded whose config.json is that of a LabelHead (label_loader.cpp). Programs without it refuse them.
+struct LabelLoader {
+  // Its configuration, and in the place of config.json that of the encoder; null: config.json is of another model.
+  Result<std::shared_ptr<LabelConfig>> (*take_config)(std::vector<NamedFile>& files);
+  // Gives the encoder's table a row for each token, and lets an encoder without absolute positions read longer texts.
+  Result<std::shared_ptr<LabelHead>> (*make_head)(const LabelConfig& config, TransformerConfig& encoder, const Kernels& kernels);
+  std::vector<WeightTarget> (*weight_targets)(const LabelHead& head);
+  std::uint64_t (*weight_bytes)(const LabelHead& head);
+  Result<void> (*run)(const LabelHead& head, const Compute& compute, std::span<const std::int32_t> ids, const float* hidden,
+                      std::int64_t num_labels, std::vector<float>& logits);
+  std::int64_t usual_length;  // LabelHead::kUsualLength
+};
+extern const LabelLoader kLabelLoader;
 
 // The LoRA matrices that a checkpoint has for its tasks, beside its weights (task_adapters.cpp). Programs without it load models
 // without them.

@@ -82,10 +82,18 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   }
   auto all = with_gguf_documents(std::move(files));
   if (!all.ok()) return all.error();
+  LoadOptions wanted = options;
+  const LabelLoader* labels = options.head == HeadKind::kSequence ? Part<LabelLoader>::get() : nullptr;
+  std::shared_ptr<LabelConfig> label_config;
+  if (labels) {
+    auto taken = labels->take_config(all.value());
+    if (!taken.ok()) return taken.error();
+    label_config = std::move(taken).value();
+    if (label_config) wanted.head = HeadKind::kLabels;
+  }
   const Documents documents(all.value());
   auto config = read_config(documents);
   if (!config.ok()) return config.error();
-  LoadOptions wanted = options;
   if (options.retrieval != Retrieval::kNone && has_lexical_head(documents)) wanted.head = HeadKind::kNone;
   auto plan = make_load_plan(config.value().root(), wanted);
   if (!plan.ok()) return plan.error();
@@ -121,6 +129,12 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
     if (!head.ok()) return head.error();
     span_head = std::move(head).value();
   }
+  std::shared_ptr<LabelHead> label_head;
+  if (label_config) {
+    auto head = labels->make_head(*label_config, stacks.transformer, kernels);
+    if (!head.ok()) return head.error();
+    label_head = std::move(head).value();
+  }
   const auto context = choose_context(options.context_length, stacks.decoder ? *stacks.decoder : stacks.transformer);
   if (!context.ok()) return context.error();
   auto weight_files = read_weight_files(documents);
@@ -137,6 +151,7 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   model.sentence_ = std::move(sentence).value();
   model.special_ids_ = plan.value().special_ids;
   model.span_head_ = std::move(span_head);
+  model.label_head_ = std::move(label_head);
   if (stacks.decoder) {
     auto decoder = Transformer::with_config(*stacks.decoder, context.value(), kernels, options.dtype);
     if (!decoder.ok()) return decoder.error();
@@ -149,6 +164,7 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   model.slots_.limit_prefixes(options.prefix_bytes);
   const std::int64_t longest = std::min(positions, context.value());
   model.max_length_ = lm ? context.value() : choose_max_length(model.sentence_, model.tokenizer_, longest);
+  if (model.label_head_) model.max_length_ = std::min(labels->usual_length, longest);
   if (stacks.transformer.is_static()) {
     // sentence-transformers leaves truncation to tokenizer.json; model2vec has a limit of its own.
     const std::int64_t limit = model.tokenizer_.truncation_max_length().value_or(INT32_MAX);
@@ -178,6 +194,12 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
 Result<ModelDescription> ModelLoader::describe(std::vector<NamedFile> files) {
   auto all = with_gguf_documents(std::move(files));
   if (!all.ok()) return all.error();
+  bool names_labels = false;
+  if (const auto* labels = Part<LabelLoader>::get()) {
+    const auto taken = labels->take_config(all.value());
+    if (!taken.ok()) return taken.error();
+    names_labels = taken.value() != nullptr;
+  }
   const Documents documents(all.value());
   const auto config = read_config(documents);
   if (!config.ok()) return config.error();
@@ -189,6 +211,10 @@ Result<ModelDescription> ModelLoader::describe(std::vector<NamedFile> files) {
   if (!stacks.ok()) return stacks.error();
   ModelDescription out{.model_type = arch.model_type,
                        .kind = kind_of(stacks.value().transformer, stacks.value().decoder.has_value())};
+  if (names_labels) {
+    out.heads.push_back(HeadKind::kLabels);
+    return out;
+  }
   const bool is_gguf = has_gguf_config(documents);  // llama.cpp writes no other head than an lm head
   for (const HeadKind head : {HeadKind::kSequence, HeadKind::kToken, HeadKind::kAnswer, HeadKind::kMaskedLm}) {
     if (!is_gguf && Head::find_layers(head, arch.heads, root).ok()) out.heads.push_back(head);
@@ -250,6 +276,7 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, 
     add_targets(std::move(head), targets);
   }
   if (model.span_head_) add_targets(Part<SpanLoader>::get()->weight_targets(*model.span_head_), targets);
+  if (model.label_head_) add_targets(Part<LabelLoader>::get()->weight_targets(*model.label_head_), targets);
   TargetList modules;
   for (std::size_t i = 0; i < model.modules_.size(); ++i) {
     const SentenceModule& module = model.sentence_.modules[i];
@@ -272,8 +299,12 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, 
     if (folder > 0) return file.substr(0, folder) + std::string(name);
     // A layer of torch in a file of its own (bge-m3's) has the names of a Dense module.
     if (file.ends_with(".pt")) return file.substr(0, file.size() - 3) + "/linear." + std::string(name);
-    constexpr std::string_view kEncoder = "token_rep_layer.bert_layer.model.";  // of a model with a SpanHead
-    if (name.starts_with(kEncoder)) name.remove_prefix(kEncoder.size());
+    // Encoders below a SpanHead, below a LabelHead. The rest of those models has the name that it has.
+    constexpr std::string_view kOfSpans = "token_rep_layer.bert_layer.model.", kOfLabels = "model.encoder_model.";
+    if (model_->label_head_ && !name.starts_with(kOfLabels)) return std::string(name);
+    for (const std::string_view prefix : {kOfSpans, kOfLabels}) {
+      if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    }
     return canonical_weight_name(arch, name, is_gguf);
   });
 }

@@ -13,11 +13,10 @@ Result<void> add_config(std::vector<NamedFile>& files) {
   if (!json.ok()) return json.error();
   const JsonRef encoder = json.value().root()["encoder_config"];
   if (encoder.is_object()) {
-    std::string config = encoder.to_text();
-    if (encoder["model_type"].is_null())
-      config.insert(1, encoder.size() > 0 ? R"("model_type":"deberta-v2",)" : R"("model_type":"deberta-v2")");
+    auto config = encoder_config(encoder);
+    if (!config.ok()) return config.error();
     std::erase_if(files, [](const NamedFile& file) { return file.name == "config.json"; });
-    files.push_back({"config.json", std::move(config)});
+    files.push_back({"config.json", std::move(config).value()});
     return {};
   }
   if (documents.has("config.json")) return {};

@@ -30,6 +30,7 @@ enum class HeadKind : std::uint8_t {
   kCausalLm,   // logits [vocab] of the next token: the transformer's own lm_head
   kSeq2SeqLm,  // the same of an encoder-decoder
   kSpans,      // scores of spans of words (models/span_head.h)
+  kLabels,     // logits of labels that a call names (models/label_head.h)
 };
 
 // What a sequence head reads.

@@ -112,15 +112,7 @@ std::vector<WeightTarget> SpanHead::weight_targets() const {
   };
   if (projection_.out > 0) linear_targets("token_rep_layer.projection", projection_);
   for (std::size_t i = 0; i < rnn_.size(); ++i) {
-    const std::string ending = "_l" + std::to_string(i / 2) + (i % 2 ? "_reverse" : "");
-    for (const auto& [part, layer] : {std::pair{"_ih", &rnn_[i].input}, {"_hh", &rnn_[i].recurrent}}) {
-      const LinearWeights matrix = *layer;
-      list.targets.push_back({std::string("rnn.lstm.weight") + part + ending,
-                              {matrix.out, matrix.in},
-                              true,
-                              [matrix](std::int64_t row, const float* values) { set_weight_row(matrix, row, values); }});
-      list.vector(std::string("rnn.lstm.bias") + part + ending, matrix.bias, matrix.out);
-    }
+    list.lstm("rnn.lstm", "_l" + std::to_string(i / 2) + (i % 2 ? "_reverse" : ""), rnn_[i]);
   }
   if (config_.by_token) {
     linear_targets("scorer.proj_token", token_);

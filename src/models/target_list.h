@@ -6,11 +6,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/weight_loader.h"
 #include "ops/embedding.h"
 #include "ops/linear.h"
+#include "ops/lstm.h"
 #include "ops/norm.h"
 #include "ops/position.h"
 
@@ -68,6 +70,17 @@ struct TargetList {
       DistanceBias out = bias;
       set_t5_bucket(out, heads, i, buckets, max_distance, row);
     });
+  }
+  // One direction of one layer, named as in torch.nn.LSTM: ending is "_l0" or "_l0_reverse".
+  void lstm(const std::string& name, const std::string& ending, const Lstm& layer) {
+    for (const auto& [part, each] : {std::pair{"_ih", &layer.input}, {"_hh", &layer.recurrent}}) {
+      const LinearWeights weights = *each;
+      targets.push_back(
+          {name + ".weight" + part + ending, {weights.out, weights.in}, true, [weights](std::int64_t row, const float* values) {
+             set_weight_row(weights, row, values);
+           }});
+      vector(name + ".bias" + part + ending, weights.bias, weights.out);
+    }
   }
   // offset: WeightTarget::offset of the weight. name: empty for a norm without weights.
   void norm(const std::string& name, const LayerNorm& norm, bool bias, float offset = 0) {

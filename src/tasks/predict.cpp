@@ -16,7 +16,12 @@ Result<std::unique_ptr<PredictJob>> PredictJob::begin(Model& model, std::span<co
 
 Result<void> PredictJob::prepare() {
   const bool is_lm = model().head_kind() == HeadKind::kCausalLm && !options_.label_ids.empty();
-  if (!model().head() && !is_lm) return input_error("predict: this model was loaded without a head");
+  if (model().has_label_head() != (options_.num_labels > 0)) {
+    return unsupported_error(
+        "expected a model with labels of its own, found one that scores labels which a call names (GLiClass): "
+        "use zero-shot-classification");
+  }
+  if (!model().head() && !is_lm && !model().has_label_head()) return input_error("predict: this model was loaded without a head");
   for (const std::int32_t id : options_.label_ids) {
     if (const std::int64_t vocab = model().transformer().config().vocab_size; id < 0 || id >= vocab) {
       return input_error("predict: expected ids of tokens below " + std::to_string(vocab) + " (config.json: vocab_size), found " +
@@ -34,7 +39,9 @@ Result<void> PredictJob::prepare() {
                        " (the model's positions), found " + std::to_string(*max_length));
   }
   if (!max_length) max_length = static_cast<std::int32_t>(model().max_length());
-  result_.labels = is_lm ? static_cast<std::int64_t>(options_.label_ids.size()) : model().labels();
+  result_.labels = options_.num_labels > 0 ? options_.num_labels
+                   : is_lm                 ? static_cast<std::int64_t>(options_.label_ids.size())
+                                           : model().labels();
   return {};
 }
 
@@ -72,6 +79,12 @@ Result<void> PredictJob::run_both_stacks(const Encoding& encoding) {
   return {};
 }
 
+// Of a LabelHead. Texts without tokens have no row.
+Result<void> PredictJob::add_scores_of_labels(const Batch& batch, const float* hidden) {
+  for (std::int64_t i = 0; i < batch.batch(); ++i) result_.rows.push_back(1);
+  return model().run_label_head(batch, hidden, options_.num_labels, result_.logits);
+}
+
 Result<void> PredictJob::add_label_logits(const Batch& batch, const float* hidden) {
   const std::int64_t width = model().transformer().config().hidden_size;
   std::vector<float> rows;
@@ -97,7 +110,8 @@ Result<void> PredictJob::run(const Batch& batch, const std::vector<std::size_t>&
     const auto hidden = states(batch);
     if (!hidden.ok()) return hidden.error();
     auto added = model().head() ? add_head_logits(model(), batch, hidden.value(), at_id_, {result_.logits, result_.rows})
-                                : add_label_logits(batch, hidden.value());
+                 : model().has_label_head() ? add_scores_of_labels(batch, hidden.value())
+                                            : add_label_logits(batch, hidden.value());
     if (!added.ok()) return added;
   }
   for (std::size_t i = 0; i < texts.size(); ++i) {

@@ -18,6 +18,7 @@ struct PredictOptions {
   std::string at_token{};  // only logits of this token ("[MASK]"); empty: of all tokens
   // With a decoder's head over the vocabulary: a text's labels are the logits of these tokens after its last one.
   std::vector<std::int32_t> label_ids{};
+  std::int64_t num_labels = 0;       // with a LabelHead: how many labels each text names
   std::vector<std::int32_t> tail{};  // the last tokens of a text that is cut, as of the others
   std::int64_t first_text = 0;       // index of texts[0] in messages: a host may split one call into several
 };
@@ -32,7 +33,8 @@ struct PredictResult {
 
 class PredictJob final : public TextJob {
  public:
-  // pairs: second texts, as many as texts, or none. Both must live as long as the result. Needs model.head(), or label_ids.
+  // pairs: second texts, as many as texts, or none. Both must live as long as the result. Needs model.head(), label_ids or
+  // num_labels.
   static Result<std::unique_ptr<PredictJob>> begin(Model& model, std::span<const std::u16string_view> texts,
                                                    std::span<const std::u16string_view> pairs, const PredictOptions& options);
   // After the last step.
@@ -45,6 +47,7 @@ class PredictJob final : public TextJob {
 
   Result<void> prepare();
   Result<void> run_both_stacks(const Encoding& encoding);
+  Result<void> add_scores_of_labels(const Batch& batch, const float* hidden);
   Result<void> add_label_logits(const Batch& batch, const float* hidden);
 
   Result<Encoding> encode(std::size_t text) override;

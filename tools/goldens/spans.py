@@ -71,7 +71,7 @@ def randomize(model, seed):
     generator = torch.Generator().manual_seed(seed)
     for name, weight in model.named_parameters():
         noise = torch.randn(weight.shape, generator=generator)
-        if weight.dim() == 1:
+        if weight.dim() < 2:
             weight.data = (1 if "norm" in name.lower() and name.endswith("weight") else 0) + 0.2 * noise
         else:
             weight.data = noise * (1.0 if "embed" in name else (0.7 if "shared" in name or "encoder.block" in name else 1.3) / weight.shape[1] ** 0.5)

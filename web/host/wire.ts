@@ -41,9 +41,19 @@ export type WeightType = 'f32' | 'q16' | 'q8' | 'q4' | 'f16';
 export const kWeightTypeWords = ['f32', 'q16', 'q8', 'q4', 'f16'] as const;
 
 /** The head that the checkpoint must contain. 'causal_lm' needs a decoder, 'seq2seq_lm' an encoder-decoder. */
-export type HeadKind = 'none' | 'sequence' | 'token' | 'answer' | 'masked_lm' | 'causal_lm' | 'seq2seq_lm' | 'spans';
+export type HeadKind = 'none' | 'sequence' | 'token' | 'answer' | 'masked_lm' | 'causal_lm' | 'seq2seq_lm' | 'spans' | 'labels';
 
-export const kHeadKindWords = ['none', 'sequence', 'token', 'answer', 'masked_lm', 'causal_lm', 'seq2seq_lm', 'spans'] as const;
+export const kHeadKindWords = [
+  'none',
+  'sequence',
+  'token',
+  'answer',
+  'masked_lm',
+  'causal_lm',
+  'seq2seq_lm',
+  'spans',
+  'labels',
+] as const;
 
 /** What begin() accepts in addition to heads. 'own_lm': the head over the vocabulary if the model generates text, else none. 'ranking': 'sequence', or 'causal_lm' where that is all. */
 export type OtherHead = 'own_lm' | 'token_vectors' | 'sparse' | 'ranking';
@@ -161,6 +171,8 @@ export interface SeamPredictOptions {
   at_token?: string | undefined;
   /** with the head 'causal_lm': a text's logits are those of these tokens after its last one */
   label_ids?: number[] | undefined;
+  /** with the head 'labels': how many each text names */
+  num_labels?: number | undefined;
   /** the last tokens of a text that is truncated */
   tail?: number[] | undefined;
   /** index of the first text, for messages */
