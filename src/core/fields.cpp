@@ -72,6 +72,18 @@ JsonRef Fields::array(std::string_view key) {
   return {};
 }
 
+std::size_t Fields::index_of(std::string_view key, std::span<const std::string_view> words, std::string_view fallback_word) {
+  const std::string_view word = fallback_word.empty() ? string(key) : string_or(key, fallback_word);
+  if (!ok()) return 0;
+  std::string known;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == word) return i;
+    known += (known.empty() ? "\"" : ", \"") + std::string(words[i]) + "\"";
+  }
+  unsupported(key, "one of " + known);
+  return 0;
+}
+
 void Fields::expect(std::string_view key, bool only) {
   if (take(json_[key].as_bool_or(only)) != only) unsupported(key, only ? "true" : "false");
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -64,15 +65,9 @@ class Fields {
   // One of the table's words: {{"gelu", Activation::kGelu}, ...}. An absent member counts as fallback_word unless that is empty.
   template <class T, std::size_t kRows>
   T choice(std::string_view key, const std::pair<std::string_view, T> (&table)[kRows], std::string_view fallback_word = {}) {
-    const std::string_view word = fallback_word.empty() ? string(key) : string_or(key, fallback_word);
-    if (!ok()) return table[0].second;
-    std::string known;
-    for (const auto& [name, value] : table) {
-      if (name == word) return value;
-      known += (known.empty() ? "\"" : ", \"") + std::string(name) + "\"";
-    }
-    unsupported(key, "one of " + known);
-    return table[0].second;
+    std::string_view words[kRows];
+    for (std::size_t i = 0; i < kRows; ++i) words[i] = table[i].first;
+    return table[index_of(key, words, fallback_word)].second;
   }
 
   // An UnsupportedError unless the member is absent, null or this value.
@@ -92,6 +87,9 @@ class Fields {
   }
 
  private:
+  // The place of the member's word; 0, which counts for nothing, if it is none of them.
+  std::size_t index_of(std::string_view key, std::span<const std::string_view> words, std::string_view fallback_word);
+
   JsonRef json_;
   Error error_;
 };
