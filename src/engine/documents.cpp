@@ -1,3 +1,4 @@
+// build: -Oz
 #include "engine/documents.h"
 
 #include "core/gguf.h"

@@ -1,4 +1,4 @@
-// build: -Os
+// build: -Oz
 #include <algorithm>
 
 #include "engine/model.h"
@@ -36,15 +36,21 @@ Result<std::shared_ptr<LabelHead>> make_head(const LabelConfig& given, Transform
   return LabelHead::with_config(config, encoder.hidden_size, kernels);
 }
 
+void run(const LabelHead& head, const Compute& compute, const Batch& batch, const float* hidden, std::int64_t num_labels,
+         std::vector<float>& logits, std::vector<std::int32_t>& rows) {
+  for (std::int64_t i = 0; i < batch.batch(); ++i) {
+    const auto ids = std::span(batch.input_ids).subspan(batch.seq_start[i], static_cast<std::size_t>(batch.length(i)));
+    rows.push_back(head.run(compute, ids, hidden + batch.seq_start[i] * head.in(), num_labels, logits) ? 1 : 0);
+  }
+}
+
 }  // namespace
 
-const LabelLoader kLabelLoader{
-    take_config,
-    make_head,
-    [](const LabelHead& head) { return head.weight_targets(); },
-    [](const LabelHead& head) { return head.weight_bytes(); },
-    [](const LabelHead& head, const Compute& compute, std::span<const std::int32_t> ids, const float* hidden,
-       std::int64_t num_labels, std::vector<float>& logits) { return head.run(compute, ids, hidden, num_labels, logits); },
-    LabelHead::kUsualLength};
+const LabelLoader kLabelLoader{take_config,
+                               make_head,
+                               [](const LabelHead& head) { return head.weight_targets(); },
+                               [](const LabelHead& head) { return head.weight_bytes(); },
+                               run,
+                               LabelHead::kUsualLength};
 
 }  // namespace wattn

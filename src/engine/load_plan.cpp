@@ -1,3 +1,4 @@
+// build: -Oz
 #include "engine/load_plan.h"
 
 #include <algorithm>

@@ -101,16 +101,10 @@ Result<void> Model::run_head(const float* rows, std::int64_t count, std::vector<
   return head_->run({kernels(), team_, lora()}, transformer_.word_embeddings(), rows, count, logits.data() + begin);
 }
 
-Result<void> Model::run_label_head(const Batch& batch, const float* hidden, std::int64_t num_labels, std::vector<float>& logits) {
-  const std::int64_t width = transformer_.config().hidden_size;
+void Model::run_label_head(const Batch& batch, const float* hidden, std::int64_t num_labels, std::vector<float>& logits,
+                           std::vector<std::int32_t>& rows) {
   const ThreadTeam::Awake awake(team_);
-  for (std::int64_t i = 0; i < batch.batch(); ++i) {
-    const auto ids = std::span(batch.input_ids).subspan(batch.seq_start[i], static_cast<std::size_t>(batch.length(i)));
-    const float* states = hidden + batch.seq_start[i] * width;
-    auto ran = Part<LabelLoader>::get()->run(*label_head_, {kernels(), team_}, ids, states, num_labels, logits);
-    if (!ran.ok()) return ran;
-  }
-  return {};
+  Part<LabelLoader>::get()->run(*label_head_, {kernels(), team_}, batch, hidden, num_labels, logits, rows);
 }
 
 Result<void> Model::run_lm_head(const float* rows, std::int64_t count, std::span<const std::int32_t> ids,

@@ -96,8 +96,10 @@ class Model {
   const Head* head() const { return head_ ? &*head_ : nullptr; }  // null for an lm head, which is part of the transformer
   const SpanHead* span_head() const { return span_head_.get(); }  // with HeadKind::kSpans
   bool has_label_head() const { return label_head_ != nullptr; }  // with HeadKind::kLabels
-  // Of such a head, after a run: appends the logits of num_labels labels, which each sequence of the batch names.
-  Result<void> run_label_head(const Batch& batch, const float* hidden, std::int64_t num_labels, std::vector<float>& logits);
+  // Of such a head, after a run: appends the logits of num_labels labels, which each sequence of the batch names, and to rows 1 for
+  // each sequence, or 0 for one that was cut among them.
+  void run_label_head(const Batch& batch, const float* hidden, std::int64_t num_labels, std::vector<float>& logits,
+                      std::vector<std::int32_t>& rows);
   // A head that was not in the checkpoint.
   void set_head(Head head, HeadKind kind) {
     head_ = std::move(head);
@@ -227,8 +229,9 @@ struct LabelLoader {
   Result<std::shared_ptr<LabelHead>> (*make_head)(const LabelConfig& config, TransformerConfig& encoder, const Kernels& kernels);
   std::vector<WeightTarget> (*weight_targets)(const LabelHead& head);
   std::uint64_t (*weight_bytes)(const LabelHead& head);
-  Result<void> (*run)(const LabelHead& head, const Compute& compute, std::span<const std::int32_t> ids, const float* hidden,
-                      std::int64_t num_labels, std::vector<float>& logits);
+  // What Model::run_label_head() does.
+  void (*run)(const LabelHead& head, const Compute& compute, const Batch& batch, const float* hidden, std::int64_t num_labels,
+              std::vector<float>& logits, std::vector<std::int32_t>& rows);
   std::int64_t usual_length;  // LabelHead::kUsualLength
 };
 extern const LabelLoader kLabelLoader;

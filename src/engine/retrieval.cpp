@@ -1,3 +1,4 @@
+// build: -Oz
 #include "engine/retrieval.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Oz
 #include <algorithm>
 
 #include "engine/model.h"

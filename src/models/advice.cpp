@@ -1,3 +1,4 @@
+// build: -Oz
 // Advice in errors about unsupported architectures: similar names, and what to use instead. Only the full WebAssembly has it.
 #include "models/advice.h"
 
@@ -17,12 +18,12 @@ struct Advice {
 constexpr Advice kAdvice[] = {
     {"; this model reads images and text: use google/gemma-3-270m-it or google/gemma-3-1b-it", "gemma3n gemma4 "},
     {"; use Qwen/Qwen3-0.6B", "qwen3_5 qwen35 qwen3_next qwen3next qwen3_vl_moe qwen2vl qwen3vl qwen4 "},
-    {"; for labels of your own use MoritzLaurer/deberta-v3-xsmall-zeroshot-v1.1-all-33 with zero-shot-classification", "gliclass "},
+    {"; models of GLiClass run with zero-shot-classification", "gliclass "},
     {"; for entities use urchade/gliner_small-v2.1 with zero-shot-ner", "extractor gliner2 "},
     {"; use google/flan-t5-small, facebook/bart-base or facebook/nllb-200-distilled-600M",
      "led bigbird_pegasus pegasus_x prophetnet mvp plbart switch_transformers nllb-moe nllb_moe fsmt seamless_m4t t5gemma "},
     {"; for long texts use answerdotai/ModernBERT-base, which reads 8192 tokens",
-     "longformer big_bird bigbird nystromformer yoso mra mega reformer "},
+     "big_bird bigbird nystromformer yoso mra mega reformer "},
     {"; use FacebookAI/xlm-roberta-base, or intfloat/multilingual-e5-small for embeddings",
      "rembert ernie_m xmod canine xlm-roberta-xl "},
     {"; layers with a recurrent state are not supported: use LiquidAI/LFM2-350M or ibm-granite/granite-4.0-350m",

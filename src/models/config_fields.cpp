@@ -1,3 +1,4 @@
+// build: -Oz
 #include "models/config_fields.h"
 
 #include <algorithm>

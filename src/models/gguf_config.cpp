@@ -1,3 +1,4 @@
+// build: -Oz
 #include "models/gguf_config.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// build: -Os
+// build: -Oz
 #include "models/label_head.h"
 
 #include <algorithm>
@@ -181,19 +181,16 @@ std::vector<float> LabelHead::project(const Compute& compute, const Mlp& mlp, co
   return out;
 }
 
-// Python takes the first num_labels, too, but of a text before its labels: there the last ones are the labels' own.
-Result<std::vector<float>> LabelHead::label_rows(std::span<const std::int32_t> ids, const float* hidden,
-                                                 std::int64_t num_labels) const {
+// [num_labels, in]; empty if there are fewer. Python takes the first num_labels, too, but of a text before its labels: there the
+// last ones are the labels' own.
+std::vector<float> LabelHead::label_rows(std::span<const std::int32_t> ids, const float* hidden, std::int64_t num_labels) const {
   const auto count = static_cast<std::int64_t>(ids.size());
   std::vector<std::int64_t> begins;
   for (std::int64_t at = 0; at < count; ++at) {
     if (ids[static_cast<std::size_t>(at)] == config_.class_token) begins.push_back(at);
   }
   const std::int64_t more = static_cast<std::int64_t>(begins.size()) - num_labels;
-  if (more < 0) {
-    return input_error("expected labels that fit beside the text, found room for " + std::to_string(begins.size()) + " of " +
-                       std::to_string(num_labels) + " labels in " + std::to_string(count) + " tokens: raise max_length");
-  }
+  if (more < 0) return {};
   const auto text_at = std::find(ids.begin(), ids.end(), config_.text_token) - ids.begin();
   begins.push_back(count);
   std::vector<float> out;
@@ -257,16 +254,16 @@ std::vector<float> LabelHead::score(const Compute& compute, const std::vector<fl
   return rows;
 }
 
-Result<void> LabelHead::run(const Compute& compute, std::span<const std::int32_t> ids, const float* hidden, std::int64_t num_labels,
-                            std::vector<float>& logits) const {
-  const auto rows = label_rows(ids, hidden, num_labels);
-  if (!rows.ok()) return rows.error();
-  const std::vector<float> labels = project(compute, labels_, rows.value());
+bool LabelHead::run(const Compute& compute, std::span<const std::int32_t> ids, const float* hidden, std::int64_t num_labels,
+                    std::vector<float>& logits) const {
+  const std::vector<float> rows = label_rows(ids, hidden, num_labels);
+  if (rows.empty()) return false;
+  const std::vector<float> labels = project(compute, labels_, rows);
   const std::vector<float> text = project(compute, text_, text_row(compute, ids, hidden));
   std::vector<float> scores = score(compute, text, labels);
   for (float& each : scores) each *= logit_scale_ ? *logit_scale_ : 1.0f;
   logits.insert(logits.end(), scores.begin(), scores.end());
-  return {};
+  return true;
 }
 
 }  // namespace wattn

@@ -50,11 +50,12 @@ class LabelHead {
   // They write into this LabelHead, which must stay where it is.
   std::vector<WeightTarget> weight_targets() const;
   std::uint64_t weight_bytes() const { return weights_.bytes(); }
+  std::int64_t in() const { return in_; }
 
-  // Appends a logit for each of the labels to logits. ids: of one sequence, with at least num_labels times <<LABEL>>, else an
-  // InputError; hidden: its states, [ids, in].
-  Result<void> run(const Compute& compute, std::span<const std::int32_t> ids, const float* hidden, std::int64_t num_labels,
-                   std::vector<float>& logits) const;
+  // Appends a logit for each of the labels to logits. ids: of one sequence; hidden: its states, [ids, in]. False, and nothing is
+  // appended, if they name fewer labels, because a text that is too long was cut there.
+  bool run(const Compute& compute, std::span<const std::int32_t> ids, const float* hidden, std::int64_t num_labels,
+           std::vector<float>& logits) const;
 
  private:
   // Linear, activation, Linear.
@@ -63,7 +64,7 @@ class LabelHead {
   };
   void take_weights(Arena& arena, const Kernels& kernels);
   std::vector<float> project(const Compute& compute, const Mlp& mlp, const std::vector<float>& rows) const;
-  Result<std::vector<float>> label_rows(std::span<const std::int32_t> ids, const float* hidden, std::int64_t num_labels) const;
+  std::vector<float> label_rows(std::span<const std::int32_t> ids, const float* hidden, std::int64_t num_labels) const;
   std::vector<float> text_row(const Compute& compute, std::span<const std::int32_t> ids, const float* hidden) const;
   std::vector<float> score(const Compute& compute, const std::vector<float>& text, const std::vector<float>& labels) const;
 

@@ -1,3 +1,4 @@
+// build: -Oz
 // The common architectures, and how one is found. Adding one takes its file and a line here, or in more_archs.cpp if it is rare.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// build: -Oz
 #include "models/retrieval_config.h"
 
 #include "core/fields.h"

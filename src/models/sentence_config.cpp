@@ -1,3 +1,4 @@
+// build: -Oz
 #include "models/sentence_config.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// build: -Os
 #include "models/span_head.h"
 
 #include <algorithm>

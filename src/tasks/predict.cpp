@@ -79,12 +79,6 @@ Result<void> PredictJob::run_both_stacks(const Encoding& encoding) {
   return {};
 }
 
-// Of a LabelHead. Texts without tokens have no row.
-Result<void> PredictJob::add_scores_of_labels(const Batch& batch, const float* hidden) {
-  for (std::int64_t i = 0; i < batch.batch(); ++i) result_.rows.push_back(1);
-  return model().run_label_head(batch, hidden, options_.num_labels, result_.logits);
-}
-
 Result<void> PredictJob::add_label_logits(const Batch& batch, const float* hidden) {
   const std::int64_t width = model().transformer().config().hidden_size;
   std::vector<float> rows;
@@ -109,9 +103,14 @@ Result<void> PredictJob::run(const Batch& batch, const std::vector<std::size_t>&
   } else {
     const auto hidden = states(batch);
     if (!hidden.ok()) return hidden.error();
-    auto added = model().head() ? add_head_logits(model(), batch, hidden.value(), at_id_, {result_.logits, result_.rows})
-                 : model().has_label_head() ? add_scores_of_labels(batch, hidden.value())
-                                            : add_label_logits(batch, hidden.value());
+    Result<void> added;
+    if (model().has_label_head()) {
+      model().run_label_head(batch, hidden.value(), options_.num_labels, result_.logits, result_.rows);
+    } else if (model().head()) {
+      added = add_head_logits(model(), batch, hidden.value(), at_id_, {result_.logits, result_.rows});
+    } else {
+      added = add_label_logits(batch, hidden.value());
+    }
     if (!added.ok()) return added;
   }
   for (std::size_t i = 0; i < texts.size(); ++i) {

@@ -26,7 +26,7 @@ struct PredictOptions {
 struct PredictResult {
   std::vector<Encoding> encodings;  // text after text, each followed by its overflow windows
   std::vector<std::int32_t> text;   // [encodings] index of the text
-  std::vector<std::int32_t> rows;   // [encodings] rows of logits; sequence head: 1, or 0 without a token to read
+  std::vector<std::int32_t> rows;   // [encodings] rows of logits; sequence head: 1, or 0 without a token (or all labels) to read
   std::vector<float> logits;        // [sum of rows, labels]
   std::int64_t labels = 0;
 };
@@ -47,7 +47,6 @@ class PredictJob final : public TextJob {
 
   Result<void> prepare();
   Result<void> run_both_stacks(const Encoding& encoding);
-  Result<void> add_scores_of_labels(const Batch& batch, const float* hidden);
   Result<void> add_label_logits(const Batch& batch, const float* hidden);
 
   Result<Encoding> encode(std::size_t text) override;

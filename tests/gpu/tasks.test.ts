@@ -30,6 +30,11 @@ const cases: Record<string, Case> = {
     files: () => headFiles('sequence'),
     calls: [(pipe, some) => pipe(some, { top_k: null })],
   },
+  'labels beside the text': {
+    task: 'zero-shot-classification',
+    files: () => filesOf(join(goldens, 'labels/bert')),
+    calls: [(pipe, some) => pipe(some, ['boat', 'a bridge', 'news'], { multi_label: true })],
+  },
   'token classification': { task: 'token-classification', files: () => headFiles('token'), calls: plain },
   'a masked word': {
     task: 'fill-mask',

@@ -73,4 +73,5 @@ export const kFolders = {
   'adapters/topics': 'peft/bert-topics',
   'adapters/embeddings': 'peft/bert',
   gliner: 'spans/bert',
+  gliclass: 'labels/deberta',
 };

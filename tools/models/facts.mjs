@@ -103,6 +103,7 @@ export const facts = {
   'Helsinki-NLP/opus-mt-en-de': [74, 'English to German', 'CC-BY-4.0', 'translation'],
   'urchade/gliner_small-v2.1': [166, kEnglish, kApache, 'entities named when it runs'],
   'urchade/gliner_medium-v2.1': [209, kEnglish, kApache, 'entities named when it runs'],
+  'knowledgator/gliclass-small-v1.0': [144, kEnglish, kApache, 'classes named when it runs, all in one pass'],
   'tomaarsen/csr-mxbai-embed-large-v1-nq': [335, kEnglish, kApache, 'search'],
   'Xenova/all-MiniLM-L6-v2': [23, kEnglish, kApache, 'similarity and search of short texts'],
   'jhu-clsp/ettin-decoder-17m': [17, kEnglish, kMit, 'a base to train, 8000 tokens'],

@@ -60,12 +60,24 @@ export interface TextClassificationPipeline extends LoadedPipeline {
   readonly task: 'text-classification';
 }
 
+/** A text and its labels, for the option `examples` of zero-shot classification. */
+export interface ZeroShotExample {
+  /** A text like those to classify. */
+  text: string;
+  /** The labels that it has, spelled like the candidate labels. */
+  labels: readonly string[];
+}
+
 /** Options of a call of a `zero-shot-classification` pipeline. */
 export interface ZeroShotOptions extends TaskTextOptions {
-  /** The hypothesis; the label replaces `{}`. Default `'This example is {}.'`. */
+  /** The hypothesis; the label replaces `{}`. Default `'This example is {}.'`, and the label alone for a GLiClass model. */
   hypothesis_template?: string;
   /** `true` scores each label independently, against contradiction. Default `false`: the scores of a text sum to 1. */
   multi_label?: boolean;
+  /** For GLiClass models: describes the task, in a sentence that the model reads before the text. Default: none. */
+  prompt?: string;
+  /** For GLiClass models: texts with their labels, which the model reads after the text. Default: none. */
+  examples?: readonly ZeroShotExample[];
 }
 
 /** The labels of one text. */

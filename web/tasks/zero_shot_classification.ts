@@ -1,22 +1,26 @@
-// zero-shot-classification: which of the caller's labels a text entails, by a model for natural language inference.
+// zero-shot-classification: which of the caller's labels a text entails, by a model for natural language inference; or how well each fits, by a model
+// that reads the labels beside the text (GLiClass).
 import { withFacts } from '../core/facts.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { readTexts } from '../core/texts.js';
-import type { ZeroShotOptions, ZeroShotResult } from './task_types.js';
+import type { ZeroShotExample, ZeroShotOptions, ZeroShotResult } from './task_types.js';
 import { readConfig, takeLabels, type Config } from '../engine/labels.js';
-import { factsOf, predict, wasTruncated, type Window } from './predict.js';
-import { softmax, topIndices } from '../core/scores.js';
-import { takeOptions, toSeamOptions, type Task, type TextOptions } from '../engine/task.js';
+import { LabelPrompt, readsLabels, takeExamples } from './label_prompt.js';
+import { factsOf, judgedWindow, predict, wasTruncated, type Window } from './predict.js';
+import { sigmoid, softmax, topIndices } from '../core/scores.js';
+import { takeOptions, toSeamOptions, type Context, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
 
 const kInstead = 'a sentence encoder compares texts with the names of labels: feature-extraction and cos_sim, see docs/tasks.md';
 
-const kRules: Rules = { hypothesis_template: 'string', multi_label: 'boolean' };
+const kRules: Rules = { hypothesis_template: 'string', multi_label: 'boolean', prompt: 'string', examples: 'any' };
 
 interface ZeroShotCall extends TextOptions {
   candidate_labels: string[];
-  hypothesis_template: string;
+  hypothesis_template?: string;
   multi_label: boolean;
+  prompt?: string;
+  examples?: ZeroShotExample[];
 }
 
 /** As in Python: the first label that begins with "entail"; if labels have no names (LABEL_0), the last one. */
@@ -40,6 +44,65 @@ function scoresOf(windows: readonly Window[], entailment: number, each: boolean)
   });
 }
 
+/** A text's scores and what is known of it. */
+interface Scored {
+  scores: number[];
+  truncated: boolean;
+  unknown: number;
+}
+
+async function scoreByEntailment(
+  engine: TaskEngine,
+  items: readonly string[],
+  options: ZeroShotCall,
+  context: Context,
+): Promise<Scored[]> {
+  const { candidate_labels: labels, hypothesis_template = 'This example is {}.', multi_label } = options;
+  for (const name of ['prompt', 'examples'] as const) {
+    if (options[name] === undefined) continue;
+    throw new InputError(
+      `zero-shot-classification: option '${name}': expected a GLiClass model, found one for natural language inference`,
+    );
+  }
+  const hypotheses = labels.map((label) => hypothesis_template.split('{}').join(label));
+  const pairs = items.flatMap((text) => hypotheses.map((text_pair) => ({ text, text_pair })));
+  const runs = await predict(engine, pairs, toSeamOptions(options, { strategy: 'only_first' }), context, options.on_overflow);
+  const entailment = entailmentOf(readConfig(engine), runs[0]?.[0]?.labels ?? 1);
+  return items.map((_, i) => {
+    const own = runs.slice(i * labels.length, (i + 1) * labels.length);
+    return {
+      scores: scoresOf(
+        own.map(([window]) => window as Window),
+        entailment,
+        multi_label || labels.length === 1,
+      ),
+      truncated: own.some(wasTruncated),
+      unknown: Math.max(0, ...own.map((windows) => factsOf(windows).unknown)),
+    };
+  });
+}
+
+/** One pass a text, whatever the number of labels. */
+async function scoreBesideText(
+  engine: TaskEngine,
+  items: readonly string[],
+  options: ZeroShotCall,
+  context: Context,
+): Promise<Scored[]> {
+  const { candidate_labels, hypothesis_template = '{}', multi_label } = options;
+  const labels = candidate_labels.map((label) => hypothesis_template.split('{}').join(label));
+  const prompt = new LabelPrompt(readConfig(engine), labels, options);
+  const inputs = items.map((text) => ({ text: prompt.inputOf(text) }));
+  const seamOptions = toSeamOptions(options, { num_labels: labels.length });
+  const runs = await predict(engine, inputs, seamOptions, context, options.on_overflow);
+  return runs.map((windows, i) => {
+    prompt.check(items[i] as string, windows[0] as Window, context.first + i);
+    const window = judgedWindow(windows, context.first + i);
+    const scores = multi_label || labels.length === 1 ? Array.from(window.logits, sigmoid) : [...softmax(window.logits)];
+    return { scores, ...factsOf(windows) };
+  });
+}
+
 export const zeroShotClassification: Task<string, ZeroShotCall, ZeroShotResult> = {
   head: 'sequence',
   instead: kInstead,
@@ -48,16 +111,21 @@ export const zeroShotClassification: Task<string, ZeroShotCall, ZeroShotResult> 
     const where = 'zero-shot-classification';
     const { options, signal } = takeOptions<ZeroShotOptions>(where, given, kRules);
     const items = readTexts(where, texts);
-    const hypothesis_template = options.hypothesis_template ?? 'This example is {}.';
-    if (hypothesis_template.split('{}').length !== 2) {
+    const { hypothesis_template } = options;
+    if (hypothesis_template !== undefined && hypothesis_template.split('{}').length !== 2) {
       throw new InputError(
         `${where}: option 'hypothesis_template': expected a text with {} once, found ${describe(hypothesis_template)}`,
       );
     }
+    takeExamples(options.examples);
     const candidate_labels = takeLabels(where, 'candidate_labels', labels);
     return {
       items,
-      options: { ...(options as TextOptions), candidate_labels, hypothesis_template, multi_label: options.multi_label === true },
+      options: {
+        ...(options as Omit<ZeroShotCall, 'candidate_labels'>),
+        candidate_labels,
+        multi_label: options.multi_label === true,
+      },
       signal,
       finish(results) {
         const shown = results.map(({ truncated, unknown, ...result }) => withFacts(result, { truncated, unknown }));
@@ -67,22 +135,15 @@ export const zeroShotClassification: Task<string, ZeroShotCall, ZeroShotResult> 
   },
 
   async run(engine, items, options, context) {
-    const { candidate_labels: labels, hypothesis_template } = options;
-    const hypotheses = labels.map((label) => hypothesis_template.split('{}').join(label));
-    const pairs = items.flatMap((text) => hypotheses.map((text_pair) => ({ text, text_pair })));
-    const runs = await predict(engine, pairs, toSeamOptions(options, { strategy: 'only_first' }), context, options.on_overflow);
-    const entailment = entailmentOf(readConfig(engine), runs[0]?.[0]?.labels ?? 1);
-    return items.map((sequence, i) => {
-      const own = runs.slice(i * labels.length, (i + 1) * labels.length);
-      const windows = own.map(([window]) => window as Window);
-      const scores = scoresOf(windows, entailment, options.multi_label || labels.length === 1);
+    const { candidate_labels: labels } = options;
+    const score = readsLabels(readConfig(engine)) ? scoreBesideText : scoreByEntailment;
+    return (await score(engine, items, options, context)).map(({ scores, ...facts }, i) => {
       const order = topIndices(scores, Infinity);
       return {
-        sequence,
+        sequence: items[i] as string,
         labels: order.map((j) => labels[j] as string),
         scores: order.map((j) => scores[j] as number),
-        truncated: own.some(wasTruncated),
-        unknown: Math.max(0, ...own.map((windows) => factsOf(windows).unknown)),
+        ...facts,
       };
     });
   },

@@ -256,9 +256,8 @@ TEST(PublicDecoderConfigs, OfUnknownArchitecturesSayWhatToTake) {
   EXPECT_EQ(rest_of("lama"), "; similar: \"llama\"");
   EXPECT_EQ(rest_of("robreta"), "; similar: \"roberta\"");
   EXPECT_EQ(rest_of("Qwen4"), "; similar: \"qwen2\", \"qwen3\"; use Qwen/Qwen3-0.6B");
-  EXPECT_EQ(rest_of("longformer"), "; for long texts use answerdotai/ModernBERT-base, which reads 8192 tokens");
-  EXPECT_EQ(rest_of("GLiClass"),
-            "; for labels of your own use MoritzLaurer/deberta-v3-xsmall-zeroshot-v1.1-all-33 with zero-shot-classification");
+  EXPECT_EQ(rest_of("bigbird"), "; for long texts use answerdotai/ModernBERT-base, which reads 8192 tokens");
+  EXPECT_EQ(rest_of("GLiClass"), "; models of GLiClass run with zero-shot-classification");
   EXPECT_EQ(rest_of("led"), "; use google/flan-t5-small, facebook/bart-base or facebook/nllb-200-distilled-600M");
   EXPECT_EQ(rest_of("rwkv"),
             "; layers with a recurrent state are not supported: use LiquidAI/LFM2-350M or ibm-granite/granite-4.0-350m");
