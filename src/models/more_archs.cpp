@@ -38,6 +38,7 @@ namespace wattn {
   ARCH(kHunyuan)               \
   ARCH(kJinaV3)                \
   ARCH(kLfm2)                  \
+  ARCH(kLongformer)            \
   ARCH(kLongT5)                \
   ARCH(kM2M100)                \
   ARCH(kMBart)                 \

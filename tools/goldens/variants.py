@@ -13,7 +13,7 @@ from . import architectures, common, decoders, seq2seq, tiny
 FOLDER = common.OUT / "variants"
 # Classes of configuration whose defaults a config.json may leave out.
 CONFIGS = ("Albert", "Arcee", "Bart", "Bert", "Blenderbot", "BlenderbotSmall", "Bloom", "Camembert", "CodeGen", "Cohere", "Cohere2", "DPR", "Deberta", "DebertaV2", "DistilBert", "Electra", "Ernie", "Ernie4_5", "EuroBert", "Exaone", "Exaone4", "Gemma", "Gemma2", "Gemma3Text", "Glm", "Glm4", "GPT2", "GPTBigCode", "GPTJ", "GPTNeo", "GPTNeoX", "Granite",
-           "Gte", "Helium", "HunYuanDenseV1", "Lfm2", "Llama", "LongT5", "M2M100", "Marian", "MegatronBert", "Ministral", "Ministral3", "Mistral", "MBart", "ModernBert", "ModernBertDecoder", "MPNet", "Mpt", "MT5", "NanoChat", "NomicBert", "Olmo", "Olmo2", "Olmo3", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Roberta",
+           "Gte", "Helium", "HunYuanDenseV1", "Lfm2", "Llama", "Longformer", "LongT5", "M2M100", "Marian", "MegatronBert", "Ministral", "Ministral3", "Mistral", "MBart", "ModernBert", "ModernBertDecoder", "MPNet", "Mpt", "MT5", "NanoChat", "NomicBert", "Olmo", "Olmo2", "Olmo3", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Roberta",
            "RoFormer", "SmolLM3", "SqueezeBert", "StableLm", "Starcoder2", "T5", "UMT5", "VaultGemma", "XGLM", "XLM", "XLMRoberta")
 
 
@@ -144,6 +144,26 @@ class SqueezeBert(torch.nn.Module):
         return out.hidden_states, [scores.softmax(-1) for scores in out.attentions], out.pooler_output
 
 
+class Longformer(torch.nn.Module):
+    """With the names of a checkpoint that has a head. The class gives the attention to a window's tokens alone."""
+
+    def __init__(self, words):
+        super().__init__()
+        self.longformer = transformers.LongformerModel(transformers.LongformerConfig(**words))
+
+    def forward(self, input_ids, token_type_ids):
+        out = self.longformer(input_ids=input_ids, output_hidden_states=True, output_attentions=True)
+        tokens, attentions = input_ids.shape[1], []
+        for windows in out.attentions:  # [1, tokens, heads, window + 1] or with heads before tokens
+            heads = windows if windows.shape[1] != tokens or windows.shape[2] == tokens else windows.transpose(1, 2)
+            whole, half = torch.zeros(1, heads.shape[1], tokens, tokens, dtype=heads.dtype), heads.shape[3] // 2
+            for i in range(tokens):
+                for j in range(max(0, i - half), min(tokens, i + half + 1)):
+                    whole[:, :, i, j] = heads[:, :, i, j - i + half]
+            attentions.append(whole)
+        return out.hidden_states, attentions, out.pooler_output
+
+
 class XGLMForCausalLM(transformers.XGLMForCausalLM):
     """Also in double precision, where its mask is a number that no float is."""
 
@@ -177,6 +197,7 @@ ENCODERS = {
     "dpr": (Dpr, dict(architectures.USUAL, model_type="dpr")),
     "squeezebert": (SqueezeBert, dict(architectures.USUAL, model_type="squeezebert", embedding_size=architectures.HIDDEN, q_groups=3, k_groups=2, v_groups=4,
                                       post_attention_groups=1, intermediate_groups=4, output_groups=8)),
+    "longformer": (Longformer, dict(architectures.USUAL, model_type="longformer", type_vocab_size=1, pad_token_id=1, attention_window=[4, 4])),
     "modernbert-mish": ("ModernBert", dict(architectures.CASES["modernbert"][1], hidden_activation="mish")),
 }
 ROPE = dict(rope_theta=500.0, factor=4.0)
