@@ -318,6 +318,12 @@ export const repositories = [
     ...{ vocab_size: 30522, max_length: 4096, norm_eps: 1e-5, hidden_act: 'SwiGLU', rms_norm: true, rope: true },
   }),
   row('answerdotai/ModernBERT-base', 'fill-mask', modernbert()),
+  row(
+    'allenai/longformer-base-4096',
+    'fill-mask',
+    roberta('base', { model_type: 'longformer', attention_window: Array(12).fill(512), max_position_embeddings: 4098 }),
+    { weights: kBin },
+  ),
   row('allenai/scibert_scivocab_uncased', 'feature-extraction', bert(768, 12, 12, 3072, 31090), { weights: kBin }),
   row('emilyalsentzer/Bio_ClinicalBERT', 'fill-mask', bert(768, 12, 12, 3072, 28996), { weights: kBin }),
   row(
