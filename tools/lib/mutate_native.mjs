@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { filesOf } from './mutants.mjs';
-import { capture, must, root, which } from './shell.mjs';
+import { filesOf, limits } from './mutants.mjs';
+import { capture, fail, must, root, which } from './shell.mjs';
 
 /** Room: the test programs that could notice a change of it, the likeliest first. */
-export const kTests = {
+const kTests = {
   core: ['core', 'io', 'tokenizer', 'models', 'tasks'],
   io: ['io', 'models', 'engine', 'tasks'],
   tokenizer: ['tokenizer', 'engine', 'tasks'],
@@ -24,6 +24,9 @@ export const kTests = {
   engine: ['engine', 'tasks', 'models'],
   tasks: ['tasks', 'engine', 'models'],
 };
+
+/** The rooms of src. */
+export const rooms = () => Object.keys(kTests).map((room) => `src/${room}`);
 
 const home = join(root, 'build/mutants');
 const tree = join(home, 'tree');
@@ -78,7 +81,7 @@ export function mutantsOf(file) {
 }
 
 /** Brings the copy up to the tree: a file is written only when it differs, so that little is built. Returns a hash of all. */
-export function prepare() {
+function prepare() {
   rmSync(saved, { recursive: true, force: true }); // of a run that was ended
   const hash = createHash('sha256');
   const copied = ['src', 'bindings', 'tests/native', 'tests/parity', 'bench/native', 'cmake'].flatMap(filesOf);
@@ -122,22 +125,41 @@ export function restore(file) {
 }
 
 /** Builds what a test program needs. undefined: it is built; else what the compiler says. */
-export function compile(program) {
+export function compile([program]) {
   const { ok, output } = capture('cmake', ['--build', build, '--target', `wattn_test_${program}`]);
   return ok ? undefined : output;
 }
 
 /** Runs one test program, a share of it on each core, within limits(seconds) and with 8 GB: a mutant may loop or allocate for ever. */
-export function runTests(program, limits) {
+export function runTests([program], limit) {
   const path = join(build, 'tests', `wattn_test_${program}`);
   const command = `
-    ulimit -v 8000000 -t ${limits.cpu}
+    ulimit -v 8000000 -t ${limit.cpu}
     for ((i = 0; i < $GTEST_TOTAL_SHARDS; ++i)); do
-      GTEST_SHARD_INDEX=$i timeout -s KILL ${limits.wall} ${path} --gtest_brief=1 --gtest_fail_fast & shards+=($!)
+      GTEST_SHARD_INDEX=$i timeout -s KILL ${limit.wall} ${path} --gtest_brief=1 --gtest_fail_fast & shards+=($!)
     done
     for shard in "\${shards[@]}"; do wait $shard || { kill "\${shards[@]}"; exit 1; }; done`;
   const begin = Date.now();
   const env = { ...process.env, GTEST_TOTAL_SHARDS: `${availableParallelism()}` };
   const result = capture('bash', ['-c', command], { cwd: build, env });
   return { ok: result.ok, seconds: (Date.now() - begin) / 1000, output: result.output };
+}
+
+/** For mutants: what to run for the number of one, as lists of tests with their seconds. Times are kept until a source changes. */
+export function baseline(mutants) {
+  const hash = prepare();
+  const testsOf = ({ file }) => kTests[file.split('/')[1]];
+  const kept = join(home, 'times.json');
+  const before = existsSync(kept) ? JSON.parse(readFileSync(kept, 'utf8')) : {};
+  const times = before.hash === hash ? before.times : {};
+  for (const test of new Set(mutants.flatMap(testsOf))) {
+    if (test in times) continue;
+    const wrong = compile([test]);
+    if (wrong !== undefined) fail(wrong);
+    const run = runTests([test], limits(1800));
+    if (!run.ok) fail(`${test} fails without a mutant\n${run.output}`);
+    times[test] = run.seconds;
+    writeFileSync(kept, JSON.stringify({ hash, times }));
+  }
+  return (number) => testsOf(mutants[number]).map((test) => ({ tests: [test], seconds: times[test] }));
 }

@@ -1,36 +1,20 @@
-// The web side of tools/mutate.mjs: changes in the syntax tree, and runs a room's Jest files with a separate bundle.
+// The web side of tools/mutate.mjs: changes in the syntax tree, and runs the Jest files that reach one, with a separate bundle. Which files those are is
+// measured once for a list of mutants: probes in a copy of the sources write down that they ran.
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse } from '@babel/parser';
-import { filesOf } from './mutants.mjs';
-import { capture, root } from './shell.mjs';
+import { filesOf, limits } from './mutants.mjs';
+import { capture, fail, root } from './shell.mjs';
 
-/** Room: the Jest files that could notice a change of it, the likeliest first. */
-export const kTests = {
-  'web/core': ['options', 'tensor', 'tensor_methods', 'tensor_functions', 'numbers', 'bad_input', 'errors', 'chat', 'faults', 'one_state'],
-  'web/source': ['sources', 'cache', 'retries', 'refused_files', 'torch_file', 'torch_models', 'tiktoken', 'access', 'inside', 'any_model', 'hub_settings', 'hub_gguf', 'adapters', 'pattern', 'sha256', 'gguf_families', 'saved_files', 'readers', 'quantized', 'copies', 'prefer_packed'],
-  'web/host': ['wasm', 'threads', 'workers', 'memory', 'text_calls', 'model_calls', 'embed', 'nn', 'vector_rows', 'entries'],
-  'web/tokenizer': ['tokenizer', 'tokenizer_helpers', 'tokenizer_saving', 'tokenizer_vocabulary', 'vocabularies', 'encodings', 'pieces', 'chat'],
-  'web/engine': ['embed', 'model', 'workers', 'threads', 'any_model', 'default_model', 'adapters', 'heads', 'options', 'memory'],
-  'web/nn': ['nn', 'autograd', 'own_loss', 'half', 'word2vec'],
-  'web/vectors': ['similarity', 'clusters', 'classifier', 'own_vectors', 'embeddings', 'word2vec', 'static', 'distill'],
-  'web/generation': ['generate', 'model_generate', 'text2text', 'chat', 'structured', 'generation_rows'],
-  'web/gpu': ['gpu'],
-  'web/tasks': ['tasks', 'heads', 'embed', 'late_interaction', 'sparse_encoding', 'zero_shot_ner', 'zero_shot_labels', 'text2text', 'generate', 'any_model'],
-  'web/automodel': ['model', 'model_generate', 'glass_box', 'glass_box_decoders'],
-  'web/evaluate': ['evaluate'],
-  'web/redact': ['redact', 'redact_rules'],
-  'web/distill': ['distill'],
-  'web/pack': ['pack', 'pack_llama', 'pack_native', 'pack_smaller', 'gguf_families', 'pack_hub'],
-  'web/search': ['search', 'filters', 'search_damage', 'search_faults', 'search_crash', 'vector_rows', 'search_quality'],
-  'web/static_search': ['static_search', 'cli_search'],
-  'web/search_element': ['../browser/search_element'],
-  'web/train': ['trainer', 'training', 'own_loss', 'config_text', 'saved_files', 'trainer_faults'],
-  'web/serve': ['serve', 'serve_limits', 'serve_attacks', 'mcp'],
-  'web/cli': ['cli', 'cli_help', 'catalog', 'cli_tasks', 'cli_output', 'cli_search', 'cli_train', 'messages'],
-  'web/entries': ['entries', 'one_state', 'react'],
-}; // prettier-ignore
+/** Rooms whose code runs in pages, where no probe can write: the Jest files for them. */
+const kInPages = { 'web/search_element': ['tests/browser/search_element.test.ts'] };
+
+/** The rooms of web. */
+export const rooms = () =>
+  readdirSync(join(root, 'web'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `web/${name}`);
 
 const tree = join(root, 'build/mutants/web');
 
@@ -74,21 +58,29 @@ function changesOf(node, text) {
   }
 }
 
-/** Every mutant of a file: { file, at, from, to, line }. Types and what errors say are left alone. */
+/** Where a function can note that it runs: { at }, or { at, end } around an expression. */
+function probeOf({ body }) {
+  if (body?.type === 'BlockStatement') return { at: body.start + 1 };
+  return body?.end === undefined ? undefined : { at: body.start, end: body.end };
+}
+
+/** Every mutant of a file: { file, at, from, to, line, probe }. Types and what errors say are left alone. */
 export function mutantsOf(file) {
   if (!file.endsWith('.ts') || file.endsWith('.d.ts')) return [];
   const text = readFileSync(join(root, file), 'utf8');
   const found = [];
-  const visit = (node) => {
-    if (Array.isArray(node)) return node.forEach(visit);
+  const visit = (node, probe) => {
+    if (Array.isArray(node)) return node.forEach((each) => visit(each, probe));
     if (typeof node?.type !== 'string' || /^TS(?!AsExpression|NonNull|Satisfies)|^ThrowStatement$|^ImportDecl/.test(node.type))
       return undefined;
     for (const [from, at, to] of changesOf(node, text))
-      found.push({ file, at, from, to, line: text.slice(0, at).split('\n').length });
-    for (const [key, value] of Object.entries(node)) if (!/Comments$|^typeAnnotation$|^loc$/.test(key)) visit(value);
+      found.push({ file, at, from, to, line: text.slice(0, at).split('\n').length, probe });
+    const own = /Function|Method$/.test(node.type) ? (probeOf(node) ?? probe) : probe;
+    for (const [key, value] of Object.entries(node)) if (!/Comments$|^typeAnnotation$|^loc$/.test(key)) visit(value, own);
     return undefined;
   };
-  visit(parse(text, { sourceType: 'module', plugins: ['typescript'] }).program);
+  const { body } = parse(text, { sourceType: 'module', plugins: ['typescript'] }).program;
+  for (const statement of body) visit(statement, { at: statement.start });
   return found;
 }
 
@@ -159,17 +151,75 @@ export function misTyped() {
   return ok ? undefined : output;
 }
 
-/** Runs one Jest file within limits(seconds). */
-export function runTests(test, limits) {
-  const args = [
-    '--experimental-vm-modules',
-    'node_modules/jest/bin/jest.js',
-    '--bail',
-    '--silent',
-    join('tests/web', `${test}.test.ts`),
-  ];
-  const begin = Date.now();
-  const command = ['-c', `ulimit -t ${limits.cpu}; exec "$0" "$@"`, process.execPath, ...args];
-  const result = capture('bash', command, { cwd: tree, timeout: 1000 * limits.wall, killSignal: 'SIGKILL' });
-  return { ok: result.ok, seconds: (Date.now() - begin) / 1000, output: result.output };
+function jest(env, limit, ...args) {
+  const own = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js', '--silent', '--maxWorkers=2', ...args];
+  const command = ['-c', `ulimit -t ${limit.cpu}; exec "$0" "$@"`, process.execPath, ...own];
+  const options = { cwd: tree, env: { ...process.env, ...env }, timeout: 1000 * limit.wall, killSignal: 'SIGKILL' };
+  return capture('bash', command, options);
+}
+
+/** Runs Jest files within limits(seconds) until one fails. */
+export const runTests = (tests, limit) => jest({}, limit, '--bail', ...tests);
+
+/** The copy's text of a file with a note at the place of each mutant, by its number: the first run of it in a process adds a line to $WATTN_REACHED. */
+function withProbes(text, mutants) {
+  const parts = mutants.flatMap(([number, { probe }]) => {
+    const note = `((globalThis.$reached ??= {})[${number}] ??= (globalThis.process?.env?.WATTN_REACHED && process.getBuiltinModule('fs').appendFileSync(process.env.WATTN_REACHED, '${number}\\n'), 1))`;
+    return probe.end === undefined
+      ? [{ at: probe.at, add: `${note};` }]
+      : [
+          { at: probe.at, add: `(${note}, ` },
+          { at: probe.end, add: ')' },
+        ];
+  });
+  // Of several at one place the end of an inner expression comes first, the beginning of an outer one last.
+  parts.sort((a, b) => b.at - a.at);
+  return parts.reduce((out, { at, add }) => out.slice(0, at) + add + out.slice(at), text);
+}
+
+/** Which tests each mutant's code runs in, and how long they take: { times: { test: seconds }, reached: [[test, ..], ..] }. */
+function measure(mutants) {
+  const files = [...new Set(mutants.map(({ file }) => file))];
+  const textOf = (file) => readFileSync(join(root, file), 'utf8');
+  for (const file of files) {
+    const own = [...mutants.entries()].filter(([, mutant]) => mutant.file === file);
+    write(file, withProbes(textOf(file), own));
+  }
+  const wrong = compile();
+  if (wrong !== undefined) fail(wrong);
+  const [folder, report] = [join(tree, 'reached'), join(tree, 'report.json')];
+  mkdirSync(folder);
+  const environment = `--testEnvironment=${join(tree, 'tools/lib/reach_environment.cjs')}`;
+  const paths = ['tests/web/', ...Object.values(kInPages).flat()];
+  jest({ WATTN_REACHED_IN: folder }, limits(7200), environment, '--json', `--outputFile=${report}`, ...paths);
+  for (const file of files) write(file, textOf(file));
+  const times = {};
+  const reached = mutants.map(({ file }) => [...(kInPages[dirname(file)] ?? [])]);
+  for (const { name, status, startTime, endTime } of JSON.parse(readFileSync(report, 'utf8')).testResults) {
+    const test = name.slice(tree.length + 1);
+    if (status !== 'passed') {
+      console.log(`left out, as it fails without a mutant: ${test}`);
+      continue;
+    }
+    times[test] = (endTime - startTime) / 1000;
+    const lines = join(folder, test.replaceAll('/', '+'));
+    const numbers = existsSync(lines) ? readFileSync(lines, 'utf8').trim().split('\n') : [];
+    for (const number of new Set(numbers)) reached[Number(number)].push(test);
+  }
+  return { times, reached };
+}
+
+const kFirst = 4;
+
+/** For mutants: what to run for the number of one, as lists of tests with their seconds. Kept until a source or the list changes. */
+export function baseline(mutants) {
+  const hash = createHash('sha256').update(prepare()).update(JSON.stringify(mutants)).digest('hex');
+  const kept = join(root, 'build/mutants/reached.json');
+  let facts = existsSync(kept) ? JSON.parse(readFileSync(kept, 'utf8')) : {};
+  if (facts.hash !== hash) writeFileSync(kept, JSON.stringify((facts = { hash, ...measure(mutants) })));
+  return (number) => {
+    const tests = facts.reached[number].filter((test) => test in facts.times).sort((a, b) => facts.times[a] - facts.times[b]);
+    const lists = [tests.slice(0, kFirst), tests.slice(kFirst)].filter((list) => list.length > 0);
+    return lists.map((list) => ({ tests: list, seconds: list.reduce((sum, test) => sum + facts.times[test], 0) }));
+  };
 }
