@@ -3,26 +3,23 @@
 #include <memory>
 
 #include "ops/experts.h"
+#include "ops/norm.h"
 #include "ops/op_gradient.h"
 #include "ops/short_convolution.h"
 #include "ops/token_dropout.h"
+#include "ops/windows.h"
 
 namespace wattn {
 namespace {
 
 void windows_backward(const GradientCall& call) {
   const Batch& batch = *call.forward.pass.batch;
-  const std::int64_t width = call.forward.x_width, tokens = call.forward.width / width;
+  const std::int64_t width = call.forward.x_width;
   const float* from = call.d_out;
-  for (std::int64_t i = 0; i < batch.batch(); ++i) {
-    const std::int64_t begin = batch.seq_start[i], end = batch.seq_start[i + 1];
-    for (std::int64_t first = begin - tokens / 2; first < end - tokens / 2; ++first) {
-      for (std::int64_t token = first; token < first + tokens; ++token, from += width) {
-        if (token < begin || token >= end) continue;
-        for (std::int64_t j = 0; j < width; ++j) call.d_x[token * width + j] += from[j];
-      }
-    }
-  }
+  for_each_window_token(batch, call.forward.width / width, call.forward.variant == 1, [&](std::int64_t token) {
+    for (std::int64_t j = 0; token >= 0 && j < width; ++j) call.d_x[token * width + j] += from[j];
+    from += width;
+  });
 }
 
 const Experts& experts_of(const OpCall& call) { return **static_cast<const std::shared_ptr<Experts>*>(call.weight); }
@@ -85,12 +82,43 @@ void token_dropout_backward(const GradientCall& call) {
   });
 }
 
+const LayerNorm& norm_of(const OpCall& call) { return *static_cast<const LayerNorm*>(call.weight); }
+
+void affine_backward(const GradientCall& call) {
+  const LayerNorm& norm = norm_of(call.forward);
+  const auto* gradient = static_cast<const LayerNorm*>(call.gradient);
+  float* d_beta = gradient ? gradient->beta : call.forward.pass.training->bias_gradient(norm.beta);
+  for (std::int64_t i = 0; i < call.forward.rows; ++i) {
+    for (std::int64_t j = 0; j < norm.hidden; ++j) {
+      const std::int64_t at = i * norm.hidden + j;
+      const float d = call.d_out[at];
+      if (gradient) gradient->gamma[j] += d * call.forward.x[at];
+      if (d_beta) d_beta[j] += d;
+      call.d_x[at] = norm.gamma[j] * d;
+    }
+  }
+}
+
+Learns affine_learns(const OpCall& call) {
+  return call.pass.training->bias_gradient(norm_of(call).beta) ? Learns::kBias : Learns::kNothing;
+}
+
+void join_backward(const GradientCall& call) {
+  const std::int64_t width = call.forward.width, first = call.forward.x_width, second = width - first;
+  for (std::int64_t i = 0; i < call.forward.rows; ++i) {
+    std::copy_n(call.d_out + i * width, first, call.d_x + i * first);
+    if (call.d_other) std::copy_n(call.d_out + i * width + first, second, call.d_other + i * second);
+  }
+}
+
 constexpr GradientRow kRows[] = {
     {Reads::kNo, Reads::kNo, Reads::kNo, true, false, windows_backward},
     {Reads::kYes, Reads::kNo, Reads::kNo, false, false, run_experts_backward, [](const GradientCall& call) { take(call.forward); },
      experts_learn},
     {Reads::kYes, Reads::kNo, Reads::kNo, false, false, run_short_convolution_backward, nullptr, short_convolution_learns},
     {Reads::kNo, Reads::kNo, Reads::kNo, true, false, token_dropout_backward},
+    {Reads::kToLearn, Reads::kNo, Reads::kNo, false, true, affine_backward, nullptr, affine_learns},
+    {Reads::kNo, Reads::kNo, Reads::kNo, false, false, join_backward},
 };
 
 }  // namespace

@@ -4,26 +4,27 @@
 #include <memory>
 
 #include "ops/experts.h"
+#include "ops/norm.h"
 #include "ops/op.h"
 #include "ops/short_convolution.h"
 #include "ops/token_dropout.h"
+#include "ops/windows.h"
 
 namespace wattn {
 namespace {
 
 void windows(const OpCall& call) {
   const Batch& batch = *call.pass.batch;
-  const std::int64_t width = call.x_width, tokens = call.width / width;
+  const std::int64_t width = call.x_width;
   float* to = call.out;
-  for (std::int64_t i = 0; i < batch.batch(); ++i) {
-    const std::int64_t begin = batch.seq_start[i], end = batch.seq_start[i + 1];
-    for (std::int64_t first = begin - tokens / 2; first < end - tokens / 2; ++first) {
-      for (std::int64_t token = first; token < first + tokens; ++token, to += width) {
-        if (token < begin || token >= end) std::fill_n(to, width, 0.0f);
-        if (token >= begin && token < end) std::copy_n(call.x + token * width, width, to);
-      }
+  for_each_window_token(batch, call.width / width, call.variant == 1, [&](std::int64_t token) {
+    if (token < 0) {
+      std::fill_n(to, width, 0.0f);
+    } else {
+      std::copy_n(call.x + token * width, width, to);
     }
-  }
+    to += width;
+  });
 }
 
 const Experts& experts_of(const OpCall& call) { return **static_cast<const std::shared_ptr<Experts>*>(call.weight); }
@@ -52,11 +53,31 @@ void token_dropout(const OpCall& call) {
   });
 }
 
+void affine(const OpCall& call) {
+  const auto& norm = *static_cast<const LayerNorm*>(call.weight);
+  for (std::int64_t i = 0; i < call.rows; ++i) {
+    for (std::int64_t j = 0; j < call.width; ++j) {
+      const std::int64_t at = i * call.width + j;
+      call.out[at] = norm.gamma[j] * call.x[at] + norm.beta[j];
+    }
+  }
+}
+
+void join(const OpCall& call) {
+  const std::int64_t first = call.x_width, second = call.width - first;
+  for (std::int64_t i = 0; i < call.rows; ++i) {
+    std::copy_n(call.x + i * first, first, call.out + i * call.width);
+    std::copy_n(call.other + i * second, second, call.out + i * call.width + first);
+  }
+}
+
 constexpr OpRow kRows[] = {
     {OpWidth::kFactorTimesX, false, false, windows, nullptr},
     {OpWidth::kOfX, false, false, run_experts, [](const OpCall& call) { take(call); }},
     {OpWidth::kRowsOfWeight, false, false, short_convolution, nullptr},
     {OpWidth::kOfX, false, false, token_dropout, nullptr},
+    {OpWidth::kOfX, true, false, affine, nullptr},
+    {OpWidth::kOfBoth, false, false, join, nullptr},
 };
 
 }  // namespace

@@ -44,7 +44,8 @@ inline void rms_norm(const Compute& compute, const LayerNorm& norm, const float*
   });
 }
 
-enum class NormKind : std::uint8_t { kLayer, kRms };
+// kAffine: the weight and bias alone, an op of its own (Op::kAffine).
+enum class NormKind : std::uint8_t { kLayer, kRms, kAffine };
 
 // The norm of that kind without a residual; y may be x.
 inline void normalise(const Compute& compute, NormKind kind, const LayerNorm& norm, const float* x, std::int64_t rows, float* y) {

@@ -31,10 +31,13 @@ enum class Op : std::uint8_t {
   kStore,      // x: cross keys and values of a source, into its slot
   kSoftcap,    // factor * tanh(x / factor)
   // Rare: in kMoreOps.
-  kWindows,           // rows of x around each token, side by side, zeros outside of its sequence; factor: how many
+  kWindows,           // rows of x around each token, side by side, zeros outside of its sequence; factor: how many; variant 1: the
+                      // last of them first
   kExperts,           // the sum of the outputs of the experts that suit a token best; variant: Activation; weight: Experts
   kShortConvolution,  // of the columns B, C and x (ops/short_convolution.h); weight: LinearWeights in f32, [width, kernel]
   kTokenDropout,      // ESM's: 0 for the token `factor`; the others times 0.88 over the share of its sequence that they are
+  kAffine,            // gamma * x + beta; weight: LayerNorm
+  kJoin,              // the columns of x, then those of other
 };
 constexpr int kCommonOps = static_cast<int>(Op::kWindows);
 
@@ -114,7 +117,7 @@ struct OpCall {
 };
 
 // How wide an op's result is.
-enum class OpWidth : std::uint8_t { kNone, kOfX, kHalfOfX, kFactorTimesX, kOfWeight, kRowsOfWeight, kContext };
+enum class OpWidth : std::uint8_t { kNone, kOfX, kHalfOfX, kFactorTimesX, kOfWeight, kRowsOfWeight, kContext, kOfBoth };
 
 struct OpRow {
   OpWidth width;

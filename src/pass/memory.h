@@ -11,7 +11,7 @@
 namespace wattn {
 
 // The limits of a section, and of its derivative, which has a gradient for each value too.
-constexpr std::size_t kMostValues = 80, kMostSteps = 64;
+constexpr std::size_t kMostValues = 80, kMostSteps = 72;
 
 // What one instruction of a pass reads and writes.
 struct Access {

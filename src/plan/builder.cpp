@@ -13,7 +13,7 @@ PlanId last_id(std::size_t count) {
   return static_cast<PlanId>(count - 1);
 }
 
-std::int64_t width_of(OpWidth width, std::int64_t x, const Step& step, const Weight& weight, const Plan& plan) {
+std::int64_t width_of(OpWidth width, std::int64_t x, std::int64_t other, const Step& step, const Weight& weight, const Plan& plan) {
   switch (width) {
     case OpWidth::kNone:
       return 0;
@@ -29,6 +29,8 @@ std::int64_t width_of(OpWidth width, std::int64_t x, const Step& step, const Wei
       return weight.rows;
     case OpWidth::kContext:
       return plan.attentions[static_cast<std::size_t>(step.attention)].shape.context_width();
+    case OpWidth::kOfBoth:
+      return x + other;
   }
   return 0;
 }
@@ -75,7 +77,8 @@ PlanId PlanBuilder::step(Step step, const Weight& weight, Rows rows) {
   const OpWidth width = op_row(step.op).width;
   if (weight.at) step.weight = add_weight(weight);
   if (width != OpWidth::kNone) {
-    step.out = add_value({.width = width_of(width, step.x < 0 ? 0 : value(step.x).width, step, weight, plan), .rows = rows});
+    const auto width_at = [&](PlanId id) { return id < 0 ? 0 : value(id).width; };
+    step.out = add_value({.width = width_of(width, width_at(step.x), width_at(step.other), step, weight, plan), .rows = rows});
   }
   plan.steps.push_back(step);
   return step.out;

@@ -80,6 +80,7 @@ struct Weight {
   std::int64_t rows = 0, width = 0;
   Learned learned = Learned::kWithSection;
   std::int64_t first_unbiased = 0, unbiased = 0;  // rows without a bias
+  float epsilon = 0;                              // of a norm; 0: the model's
 };
 
 // Steps in their order. Value 0 is the stream, value 1 the relative embeddings.

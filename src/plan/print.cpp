@@ -23,7 +23,9 @@ const char* name_of(Op op) {
                                     "windows",
                                     "experts",
                                     "short_convolution",
-                                    "token_dropout"};
+                                    "token_dropout",
+                                    "affine",
+                                    "join"};
   return kNames[static_cast<int>(op)];
 }
 
@@ -37,6 +39,8 @@ const char* variant_of(const Step& step) {
       return kIds[step.variant];
     case Op::kNorm:
       return static_cast<NormKind>(step.variant) == NormKind::kRms ? "rms" : "";
+    case Op::kWindows:
+      return step.variant == 1 ? " backwards" : "";
     case Op::kHeadNorm:
       return step.variant == 1 ? "keys" : "queries";
     case Op::kLinear:
