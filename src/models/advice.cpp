@@ -82,7 +82,7 @@ std::vector<std::string_view> alike(std::string_view given, std::vector<std::str
     out.resize(std::min(out.size(), kMost));
     return out;
   };
-  // More than two thirds of the shorter name: "gemma4" is like "gemma3_text", but "mobilebert" is not like "mobilellm".
+  // More than two thirds of the shorter name: "gemma4" is like "gemma3_text", but "mobilegpt" is not like "mobilellm".
   const auto begins_alike = [&](std::string_view other) {
     return 3 * common_letters(name, in_lower_case(other)) > 2 * std::min(name.size(), other.size());
   };

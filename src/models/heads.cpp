@@ -54,7 +54,7 @@ Result<HeadLayers> Head::find_layers(HeadKind kind, const Heads& heads, JsonRef 
                                   ", found " + json["model_type"].describe()));
   }
   if (layers.tied) {
-    layers.untied = Part<OwnOutputs>::get() && !config.boolean_or("tie_word_embeddings", true);
+    layers.untied = Part<OwnOutputs>::get() && !layers.rest && !config.boolean_or("tie_word_embeddings", true);
     if (!layers.untied) config.expect("tie_word_embeddings", true);
     config.expect("decoder_bias", true);
   }
@@ -62,6 +62,7 @@ Result<HeadLayers> Head::find_layers(HeadKind kind, const Heads& heads, JsonRef 
   if (layers.activation_key && config.has(layers.activation_key)) {
     layers.activation = read_activation(config, layers.activation_key);
   }
+  if (layers.dense_key && !config.boolean_or(layers.dense_key, true)) layers.dense = nullptr;
   if (layers.dense_bias_key) layers.dense_bias = config.boolean_or(layers.dense_bias_key, layers.dense_bias);
   if (layers.norm_bias_key) layers.norm_bias = config.boolean_or(layers.norm_bias_key, layers.norm_bias);
   if (layers.pooling_key && config.has(layers.pooling_key)) {
@@ -89,6 +90,7 @@ Result<Head> Head::with_layers(const HeadLayers& layers, const HeadShape& shape,
   Head head;
   head.layers_ = layers;
   head.shape_ = shape;
+  if (shape.width == shape.hidden) head.layers_.rest = nullptr;
   head.kernels_ = &kernels;
   head.take_weights(head.weights_, kernels);  // measures
   auto weights = Arena::with_zeros(head.weights_.used(), "weights of the head");
@@ -105,6 +107,9 @@ void Head::take_weights(Arena& arena, const Kernels& kernels) {
   if (layers_.norm) norm_ = take_layer_norm(arena, width, shape_.norm_eps);
   if (layers_.tied) {
     bias_ = arena.take<float>(shape_.labels);
+    if (layers_.rest) {
+      rest_ = take_linear(arena, kernels, at_least_q8(shape_.type), width - shape_.width, shape_.labels, false);
+    }
   } else {
     output_ = take_linear(arena, kernels, at_least_q8(shape_.type), width, shape_.labels, layers_.output_bias);
   }
@@ -126,6 +131,10 @@ std::vector<WeightTarget> Head::weight_targets(const std::string& word_embedding
   list.repeats(prefix + ".weight", shape, word_embeddings + ".weight");
   list.repeats(prefix + ".decoder.weight", shape, word_embeddings + ".weight");
   if (layers_.output_bias) list.repeats(prefix + ".decoder.bias", {shape_.labels}, bias);
+  if (layers_.rest) {
+    list.transposed_linear(layers_.rest, rest_, 0, shape_.labels, false);
+    return std::move(list.targets);
+  }
   if (const auto* own = Part<OwnOutputs>::get()) (this->*own->keep)(list.targets);
   return std::move(list.targets);
 }
@@ -144,6 +153,7 @@ Result<void> Head::run(const Compute& compute, const EmbeddingTable& words, cons
 
 Result<void> Head::run_output(const Compute& compute, const EmbeddingTable& words, const float* rows, std::int64_t count,
                               float* logits) const {
+  if (layers_.rest) return (this->*Part<OwnOutputs>::get()->run_rest)(compute, words, rows, count, logits);
   if (layers_.tied) {
     tied_logits(compute, words, bias_, rows, count, logits);
     return {};

@@ -47,14 +47,16 @@ struct HeadLayers {
   const char* dense = nullptr;                // [hidden, hidden], before the output; null: none
   Activation activation = Activation::kNone;  // after dense
   const char* activation_key = nullptr;       // config.json's key that overrides activation
+  const char* dense_key = nullptr;            // config.json's key that, if false, leaves dense and activation out
   const char* dense_bias_key = nullptr;       // config.json's key that overrides dense_bias
   const char* norm = nullptr;                 // LayerNorm after the activation; null: none
   const char* norm_bias_key = nullptr;        // config.json's key that overrides norm_bias
   const char* pooling_key = nullptr;          // config.json's key that overrides input: "cls", "bos", "mean" or "late"
   const char* output = nullptr;               // null: the architecture has no such head
   bool tied = false;                          // the output's weight is the word embeddings; output is the full name of its bias
-  bool tied_by_config = false;                // tied only if config.json's tie_word_embeddings is true
-  bool untied = false;                        // tied, but for a config.json that says it is not
+  const char* rest = nullptr;   // [hidden - embeddings, vocab]: what a tied output reads beside the embeddings' columns
+  bool tied_by_config = false;  // tied only if config.json's tie_word_embeddings is true
+  bool untied = false;          // tied, but for a config.json that says it is not
 
   bool dense_bias = true;
   bool norm_bias = true;
@@ -125,13 +127,15 @@ class Head {
 
   HeadInput input() const { return layers_.input; }
   std::int64_t labels() const { return shape_.labels; }
-  std::int64_t width() const { return layers_.dense ? shape_.width : shape_.hidden; }  // of what the output reads
+  // What the output reads.
+  std::int64_t width() const { return layers_.dense && !layers_.rest ? shape_.width : shape_.hidden; }
   const HeadLayers& layers() const { return layers_; }
   const HeadShape& shape() const { return shape_; }
   const LinearWeights& dense() const { return dense_; }
   const LayerNorm& norm() const { return norm_; }
   const LinearWeights& output() const { return output_; }  // empty if it is tied
-  float* bias() const { return bias_; }                    // of an output over the vocabulary that may be tied
+  const LinearWeights& rest() const { return rest_; }
+  float* bias() const { return bias_; }  // of an output over the vocabulary that may be tied
   // All weights of a head in f32, in the kernels' layout, with zeros between them.
   std::span<float> weights_f32() const {
     const auto bytes = weights_.taken();
@@ -143,6 +147,9 @@ class Head {
   // (own_output.cpp). Programs without it tie every such output.
   Result<void> choose_output(std::span<const WeightTarget> targets);
   void keep_own_output(std::vector<WeightTarget>& targets) const;
+  // run_output() of a tied output with a rest.
+  Result<void> run_rest(const Compute& compute, const EmbeddingTable& words, const float* rows, std::int64_t count,
+                        float* logits) const;
 
   // rows: [count, hidden] of the model's output; logits: [count, labels]. words: the model's word embeddings, for a tied output.
   Result<void> run(const Compute& compute, const EmbeddingTable& words, const float* rows, std::int64_t count, float* logits) const;
@@ -159,7 +166,7 @@ class Head {
   Arena weights_;
   LinearWeights dense_;
   LayerNorm norm_;
-  LinearWeights output_;
+  LinearWeights output_, rest_;
   float* bias_ = nullptr;  // [labels] of a tied output
   const Kernels* kernels_ = nullptr;
   mutable std::shared_ptr<OwnOutput> own_;  // null unless loading
@@ -167,10 +174,16 @@ class Head {
   std::string own_name_;  // of its tensor, without ".weight"
 };
 
-// Outputs over the vocabulary that are not tied to the word embeddings (own_output.cpp).
+// Outputs over the vocabulary that are not, or not only, the word embeddings (own_output.cpp).
 struct OwnOutputs {
   void (Head::*keep)(std::vector<WeightTarget>& targets) const;
   Result<void> (Head::*choose)(std::span<const WeightTarget> targets);
+  Result<void> (Head::*run_rest)(const Compute& compute, const EmbeddingTable& words, const float* rows, std::int64_t count,
+                                 float* logits) const;
+  // The derivative of both parts of such an output. output: as for one matrix, with the words' weight. gradients: as in
+  // HeadGradient.
+  void (*rest_backward)(const Compute& compute, const Head& head, const LinearGradient& output, const Head* gradients,
+                        float* scratch);
 };
 extern const OwnOutputs kOwnOutputs;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/part.h"
 #include "core/random.h"
 #include "ops/activation.h"
 #include "ops/pooling.h"
@@ -142,7 +143,11 @@ void head_backward(const Compute& compute, const Head& head, const EmbeddingTabl
     output.layer = &head.output();
     output.d_layer = to ? &to->output() : nullptr;
   }
-  linear_backward(compute, output, memory.linear);
+  if (layers.rest) {
+    Part<OwnOutputs>::get()->rest_backward(compute, head, output, to, memory.linear);
+  } else {
+    linear_backward(compute, output, memory.linear);
+  }
   const std::int64_t row_size = g.count * head.shape().hidden;
   if (!layers.dense && g.d_rows) drop(compute, g.dropout.rows, g.d_rows, row_size);
   if (!layers.dense || !needs_inner) return;

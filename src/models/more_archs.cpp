@@ -46,6 +46,7 @@ namespace wattn {
   ARCH(kMiniCpm)               \
   ARCH(kMinistral)             \
   ARCH(kMinistral3)            \
+  ARCH(kMobileBert)            \
   ARCH(kMobileLlm)             \
   ARCH(kModel2Vec)             \
   ARCH(kModernBertDecoder)     \

@@ -1,5 +1,6 @@
-// A head over the vocabulary whose output is not tied to the word embeddings, as in transformers' tie_weights (v5.23.0). That ties
-// only tensors with equal values, and none if tie_word_embeddings is false.
+// Heads over the vocabulary whose output is not, or not only, the word embeddings.
+// - As in transformers' tie_weights (v5.23.0), only tensors with equal values are tied, and none if tie_word_embeddings is false.
+// - MobileBERT's reads more columns than the word embeddings have, by a second matrix.
 #include <algorithm>
 #include <memory>
 
@@ -83,6 +84,58 @@ Result<void> Head::choose_output(std::span<const WeightTarget> targets) {
   return {};
 }
 
-const OwnOutputs kOwnOutputs{&Head::keep_own_output, &Head::choose_output};
+namespace {
+
+// Columns [first, first + width) of rows.
+std::vector<float> columns(const float* rows, std::int64_t count, std::int64_t stride, std::int64_t first, std::int64_t width) {
+  std::vector<float> out(static_cast<std::size_t>(count * width));
+  for (std::int64_t i = 0; i < count; ++i) std::copy_n(rows + i * stride + first, width, out.data() + i * width);
+  return out;
+}
+
+}  // namespace
+
+Result<void> Head::run_rest(const Compute& compute, const EmbeddingTable& words, const float* rows, std::int64_t count,
+                            float* logits) const {
+  const std::int64_t width = this->width(), first = words.hidden;
+  tied_logits(compute, words, bias_, columns(rows, count, width, 0, first).data(), count, logits);
+  const auto take = [&](Arena& arena) { return take_linear_scratch(arena, rest_.type, count, rest_.in, 1); };
+  Arena measure;
+  take(measure);
+  auto arena = Arena::with_bytes(measure.used(), "activations of the head");
+  if (!arena.ok()) return arena.error();
+  std::vector<float> more(static_cast<std::size_t>(count * shape_.labels));
+  linear(compute, rest_, columns(rows, count, width, first, rest_.in).data(), count, Activation::kNone, take(arena.value()),
+         more.data());
+  compute.kernels.axpy(1.0f, more.data(), logits, count * shape_.labels);
+  return {};
+}
+
+namespace {
+
+void rest_backward(const Compute& compute, const Head& head, const LinearGradient& output, const Head* gradients, float* scratch) {
+  const std::int64_t width = output.in, count = output.tokens, first = width - head.rest().in;
+  LinearGradient of_words = output, of_rest{.layer = &head.rest(), .d_layer = gradients ? &gradients->rest() : nullptr};
+  std::int64_t column = 0;
+  for (LinearGradient* part : {&of_words, &of_rest}) {
+    part->in = column == 0 ? first : width - first;
+    part->out = output.out;
+    part->tokens = count;
+    const std::vector<float> x = columns(output.x, count, width, column, part->in);
+    std::vector<float> dx(output.dx ? x.size() : 0);
+    part->x = x.data();
+    part->dy = output.dy;
+    part->dx = output.dx ? dx.data() : nullptr;
+    linear_backward(compute, *part, scratch);
+    for (std::int64_t i = 0; output.dx && i < count; ++i) {
+      std::copy_n(dx.data() + i * part->in, part->in, output.dx + i * width + column);
+    }
+    column = first;
+  }
+}
+
+}  // namespace
+
+const OwnOutputs kOwnOutputs{&Head::keep_own_output, &Head::choose_output, &Head::run_rest, rest_backward};
 
 }  // namespace wattn

@@ -44,7 +44,21 @@ struct TransformerLayer {
   LayerNorm ffn_norm;
   LayerNorm attention_output_norm;
   LayerNorm ffn_output_norm;
-  float* begin = nullptr;  // of the layer's weights, which are followed by those of the next layer
+  // MobileBERT's (TransformerConfig::bottleneck).
+  struct Dense {
+    LinearWeights layer;
+    LayerNorm norm;
+  };
+  struct Stacked {
+    LinearWeights up, down;
+    LayerNorm norm;
+  };
+  static constexpr std::int64_t kMostStacked = 3;
+  LinearWeights value;            // [kv_width, hidden]: if it reads other columns than query and key, which are all of qkv then
+  Dense narrow, shared;           // [layer_size, hidden]
+  Dense widen;                    // [hidden, layer_size]
+  Stacked stacked[kMostStacked];  // the feed-forwards before the last one
+  float* begin = nullptr;         // of the layer's weights, which are followed by those of the next layer
 };
 
 struct TargetList;
@@ -79,6 +93,19 @@ struct Convolutions {
                         TargetList& list);
 };
 extern const Convolutions kConvolutions;
+
+class LayerBuilder;
+
+// Layers with bottlenecks, and the embeddings before them (mobilebert.cpp).
+struct Bottlenecks {
+  // x: the word embeddings; gives the rows to which those of positions and token types are added.
+  PlanId (*embed)(LayerBuilder& builder, PlanId x);
+  PlanId (*layer)(LayerBuilder& builder, PlanId x);
+  // Completes the targets of layer i, which begin at `first`.
+  void (*add_targets)(const TransformerConfig& config, const TransformerLayer& layer, std::size_t i, std::size_t first,
+                      TargetList& list);
+};
+extern const Bottlenecks kBottlenecks;
 
 // The weights outside of the layers. Empty: the model has none.
 struct TransformerEnds {

@@ -136,6 +136,16 @@ struct TransformerConfig {
   struct {
     std::int64_t query = 0, key = 0, value = 0, attention_output = 0, up = 0, down = 0;
   } pointwise;
+  // MobileBERT's embeddings and layers (mobilebert.cpp), instead of the usual ones.
+  struct {
+    bool present = false;
+    bool trigrams = false;           // the embeddings' projection reads a token and its neighbours
+    std::int64_t size = 0;           // columns of a layer between its first and its last matrix; 0: hidden_size
+    bool attention = false;          // query, key and value read these columns
+    bool shared = false;             // else query and key read as many others, and value the layer's input
+    std::int64_t feed_forwards = 1;  // in a row, the last of which is up, down and ffn_norm
+    float outer_eps = 0;             // epsilon after the embeddings and the last feed-forward; 0: norm_eps
+  } bottleneck;
   std::vector<bool> local_layers{};  // whether each layer attends to a window only; empty: none does
   std::int64_t local_window = 0;     // tokens on each side, or before the token if causal, without itself
 
@@ -159,6 +169,8 @@ struct TransformerConfig {
 
   std::int64_t kv_heads() const { return num_key_value_heads > 0 ? num_key_value_heads : num_attention_heads; }
   std::int64_t head_size() const { return is_static() || head_dim > 0 ? head_dim : hidden_size / num_attention_heads; }
+  // Columns that attention and feed-forward read and write.
+  std::int64_t layer_size() const { return bottleneck.size > 0 ? bottleneck.size : hidden_size; }
   bool is_static() const { return num_hidden_layers == 0; }
   std::int64_t query_width() const { return num_attention_heads * head_size(); }
   std::int64_t kv_width() const { return kv_heads() * head_size(); }

@@ -70,7 +70,8 @@ class StackRows {
     if (is(name, {names_.attention_output})) add_attention(attention_work(transformer_, layer_, seq_));
     if (is(name, {names_.cross_output})) add_attention(attention_macs(config_.attention_shape(), scored_pairs({}, seq_, seq_)));
     if (shape.size() == 1 && !is_table) {
-      const char* type = config_.norm == NormKind::kRms ? "RMSNorm" : "LayerNorm";
+      constexpr const char* kTypes[] = {"LayerNorm", "RMSNorm", "NoNorm"};  // in the order of NormKind
+      const char* type = kTypes[static_cast<std::size_t>(config_.norm)];
       rows_.push_back({name, type, shape, {seq_, size}, size, 0});
     } else if (is_table) {
       const bool by_distance = is(name, {names_.relative_attention_bias});

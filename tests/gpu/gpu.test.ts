@@ -137,6 +137,8 @@ const architectures: Record<string, RegExp | undefined> = {
   'hub_layouts/jina-v3': undefined,
   'hub_layouts/nomic-moe': /'experts'/,
   'variants/encoders/bert-quick-gelu': /'quick_gelu'/,
+  'variants/encoders/mobilebert': /'windows'/,
+  'variants/encoders/mobilebert-inside': /'affine'/,
   ...Object.fromEntries(
     ['albert-groups', 'dpr', 'ernie', 'megatron-bert', 'neobert', 'roformer', 'squeezebert', 'xlm'].map((name) => [
       `variants/encoders/${name}`,

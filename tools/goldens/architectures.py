@@ -156,6 +156,9 @@ def save_model(folder, kind, config, extra):
             model = transformers.GteModel(model.config, add_pooling_layer=True) if "words" not in extra else model
             model.config._attn_implementation = "eager"
     randomize(model)
+    for name, weight in model.named_parameters():
+        if weight.dim() == 2 and not name.endswith("_embeddings.weight"):
+            weight.data *= extra.get("gain", 1)
     folder.mkdir(parents=True)
     if not isinstance(kind, str):
         save_file(model.state_dict(), folder / "model.safetensors", metadata={"format": "pt"})

@@ -37,6 +37,10 @@ MORE = [("DebertaV2", FAMILIES["DebertaV2"], ["masked_lm"]),
         ("EuroBert", transformers.EuroBertConfig(**CAUSAL), ["token", "masked_lm"]),
         ("EuroBert", transformers.EuroBertConfig(**CAUSAL, tie_word_embeddings=True), ["masked_lm"]),
         ("ModernBert", transformers.ModernBertConfig(**ROPED, classifier_activation="tanh"), ["sequence", "masked_lm"])]
+# After those of UNTIED, likewise.
+MOBILE = dict(SMALL, embedding_size=6, intra_bottleneck_size=8, num_feedforward_networks=1, hidden_act="gelu")
+LATER = [("MobileBert", transformers.MobileBertConfig(**MOBILE), ["sequence", "token", "answer", "masked_lm"]),
+         ("MobileBert", transformers.MobileBertConfig(**MOBILE, classifier_activation=False), ["sequence"])]
 # Heads over the vocabulary with weights of their own. Their tensors are named as in the checkpoint, without the body's.
 UNTIED = [(family, type(config)(**{**config.to_diff_dict(), "tie_word_embeddings": False})) for family, config in FAMILIES.items()]
 UNTIED += [("ModernBert", transformers.ModernBertConfig(**ROPED, tie_word_embeddings=False)),
@@ -144,11 +148,12 @@ def make(_options):
     rng = numpy.random.default_rng(5)
     cases = [make_case(family, config, kind, rng) for family, config in FAMILIES.items() for kind in KINDS if (family, kind) != ("DebertaV2", "masked_lm")]
     cases += [make_case(family, config, kind, rng) for family, config, kinds in MORE for kind in kinds]
-    common.write_json(common.OUT / "heads" / "heads.json", [case for case, _ in cases], depth=2)
-    common.write_json(common.OUT / "heads" / "gradients.json", [gradients for _, gradients in cases], depth=2)
     untied = [make_case(family, config, "masked_lm", rng, False)[0] for family, config in UNTIED]
     for family, config in UNTIED:
         expect_untied(family, config)
     common.write_json(common.OUT / "heads" / "untied.json", untied, depth=2)
+    cases += [make_case(family, config, kind, rng) for family, config, kinds in LATER for kind in kinds]
+    common.write_json(common.OUT / "heads" / "heads.json", [case for case, _ in cases], depth=2)
+    common.write_json(common.OUT / "heads" / "gradients.json", [gradients for _, gradients in cases], depth=2)
     save_mean_model(common.OUT / "heads" / "modernbert")
     common.update_manifest("heads", common.versions("torch", "transformers", "numpy"))

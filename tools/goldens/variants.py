@@ -13,7 +13,7 @@ from . import architectures, common, decoders, seq2seq, tiny
 FOLDER = common.OUT / "variants"
 # Classes of configuration whose defaults a config.json may leave out.
 CONFIGS = ("Albert", "Arcee", "Bart", "Bert", "Blenderbot", "BlenderbotSmall", "Bloom", "Camembert", "CodeGen", "Cohere", "Cohere2", "DPR", "Deberta", "DebertaV2", "DistilBert", "Electra", "Ernie", "Ernie4_5", "EuroBert", "Exaone", "Exaone4", "Gemma", "Gemma2", "Gemma3Text", "Glm", "Glm4", "GPT2", "GPTBigCode", "GPTJ", "GPTNeo", "GPTNeoX", "Granite",
-           "Gte", "Helium", "HunYuanDenseV1", "Lfm2", "Llama", "Longformer", "LongT5", "M2M100", "Marian", "MegatronBert", "Ministral", "Ministral3", "Mistral", "MBart", "ModernBert", "ModernBertDecoder", "MPNet", "Mpt", "MT5", "NanoChat", "NomicBert", "Olmo", "Olmo2", "Olmo3", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Roberta",
+           "Gte", "Helium", "HunYuanDenseV1", "Lfm2", "Llama", "Longformer", "LongT5", "M2M100", "Marian", "MegatronBert", "Ministral", "Ministral3", "Mistral", "MBart", "MobileBert", "ModernBert", "ModernBertDecoder", "MPNet", "Mpt", "MT5", "NanoChat", "NomicBert", "Olmo", "Olmo2", "Olmo3", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Roberta",
            "RoFormer", "SmolLM3", "SqueezeBert", "StableLm", "Starcoder2", "T5", "UMT5", "VaultGemma", "XGLM", "XLM", "XLMRoberta")
 
 
@@ -178,6 +178,15 @@ class XGLMForCausalLM(transformers.XGLMForCausalLM):
 
 # As CASES of architectures.py, decoders.py and seq2seq.py.
 DEBERTA = dict(architectures.USUAL, relative_attention=True, pos_att_type="c2p|p2c", position_biased_input=False)
+# Activations without kinks, so that differences can check gradients; "mobilebert" itself has ReLU. Without norms, smaller weights keep states small.
+MOBILE = dict(architectures.USUAL, embedding_size=8, intra_bottleneck_size=12, num_feedforward_networks=4, hidden_act="gelu")
+MOBILEBERTS = {
+    "mobilebert": dict(hidden_act="relu"),
+    "mobilebert-layer-norm": dict(normalization_type="layer_norm", num_feedforward_networks=2),
+    "mobilebert-wide": dict(use_bottleneck=False, num_feedforward_networks=1),
+    "mobilebert-inside": dict(use_bottleneck_attention=True, trigram_input=False, num_feedforward_networks=3),
+    "mobilebert-apart": dict(key_query_shared_bottleneck=False, intra_bottleneck_size=24, trigram_input=False, embedding_size=24),
+}
 ENCODERS = {
     "bert-quick-gelu": ("Bert", dict(architectures.USUAL, hidden_act="quick_gelu")),
     "deberta": ("Deberta", DEBERTA),
@@ -198,6 +207,7 @@ ENCODERS = {
     "squeezebert": (SqueezeBert, dict(architectures.USUAL, model_type="squeezebert", embedding_size=architectures.HIDDEN, q_groups=3, k_groups=2, v_groups=4,
                                       post_attention_groups=1, intermediate_groups=4, output_groups=8)),
     "longformer": (Longformer, dict(architectures.USUAL, model_type="longformer", type_vocab_size=1, pad_token_id=1, attention_window=[4, 4])),
+    **{name: ("MobileBert", dict(MOBILE, **words), {"gain": 1 if "layer-norm" in name else 0.5}) for name, words in MOBILEBERTS.items()},
     "modernbert-mish": ("ModernBert", dict(architectures.CASES["modernbert"][1], hidden_activation="mish")),
 }
 ROPE = dict(rope_theta=500.0, factor=4.0)
@@ -391,8 +401,8 @@ def make(_options):
     tiny.begin("variants")
     save_defaults()
     save_spm()
-    for name, (kind, config, *_) in ENCODERS.items():
-        architectures.save_case(FOLDER / "encoders" / name, kind, config, {})
+    for name, (kind, config, *extra) in ENCODERS.items():
+        architectures.save_case(FOLDER / "encoders" / name, kind, config, extra[0] if extra else {})
     for name, (kind, config) in DECODERS.items():
         torch.manual_seed(len(name))
         decoders.save_case(FOLDER / "decoders" / name, kind, config, [dict(), dict(num_beams=3)])

@@ -123,7 +123,8 @@ constexpr WeightType kWeightTypes[] = {WeightType::kF32, WeightType::kF16, Weigh
 TEST(Architectures, ASequenceHasTheSameBitsAloneAndInABatch) {
   ThreadTeam team;
   std::vector<std::string> names = cases();
-  for (const char* more : {"hub_layouts/nomic-moe", "variants/encoders/deberta-v3-conv", "variants/encoders/albert-groups"})
+  for (const char* more : {"hub_layouts/nomic-moe", "variants/encoders/deberta-v3-conv", "variants/encoders/albert-groups",
+                           "variants/encoders/mobilebert", "variants/encoders/mobilebert-layer-norm"})
     names.emplace_back(more);
   for (const std::string& name : names) {
     for (const WeightType type : kWeightTypes) {

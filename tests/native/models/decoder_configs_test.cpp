@@ -262,7 +262,7 @@ TEST(PublicDecoderConfigs, OfUnknownArchitecturesSayWhatToTake) {
   EXPECT_EQ(rest_of("rwkv"),
             "; layers with a recurrent state are not supported: use LiquidAI/LFM2-350M or ibm-granite/granite-4.0-350m");
   EXPECT_EQ(rest_of("layoutlmv3"), "; this model reads pages with their layout, or tables");
-  for (const char* other : {"mobilebert", "okapi", "br", ""}) {  // not "mobilellm", with which the first begins
+  for (const char* other : {"mobilegpt", "okapi", "br", ""}) {  // not "mobilellm", with which the first begins
     EXPECT_EQ(
         rest_of(other),
         "; use HuggingFaceTB/SmolLM2-135M-Instruct to generate text, or sentence-transformers/all-MiniLM-L6-v2 for embeddings");

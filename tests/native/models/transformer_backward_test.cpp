@@ -53,7 +53,7 @@ struct GradientCase {
 template <class Check>
 void for_each_case(const Check& check) {
   const Json json = test::read_json("gradients/cases.json");
-  ASSERT_EQ(json.root().size(), 27U);
+  ASSERT_EQ(json.root().size(), 32U);
   for (std::size_t i = 0; i < json.root().size(); ++i) {
     const GradientCase one(json.root()[i]);
     SCOPED_TRACE(one.name);
@@ -420,8 +420,16 @@ TEST(TransformerBackward, GivesTheGradientsOfBiasesAlone) {
         want((layer.*part).bias, (gradient.*part).bias, (layer.*part).out);
       }
       for (const auto part : {&Layer::attention_norm, &Layer::ffn_norm}) {
-        if (config.norm == NormKind::kLayer && config.biases.norms)
-          want((layer.*part).beta, (gradient.*part).beta, config.hidden_size);
+        if (config.norm != NormKind::kRms && config.biases.norms)
+          want((layer.*part).beta, (gradient.*part).beta, (layer.*part).hidden);
+      }
+      want(layer.value.bias, gradient.value.bias, layer.value.out);
+      for (const auto part : {&Layer::narrow, &Layer::shared, &Layer::widen}) {
+        want((layer.*part).layer.bias, (gradient.*part).layer.bias, (layer.*part).layer.out);
+        want((layer.*part).norm.beta, (gradient.*part).norm.beta, (layer.*part).norm.hidden);
+      }
+      for (std::size_t k = 0; k < std::size(layer.stacked); ++k) {
+        want(layer.stacked[k].norm.beta, gradient.stacked[k].norm.beta, layer.stacked[k].norm.hidden);
       }
     }
     add_gradients(one, model, alone, unused, {.embeddings = false, .layers = false, .biases = biases});

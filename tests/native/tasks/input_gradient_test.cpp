@@ -85,8 +85,8 @@ TEST(InputGradient, EqualsDifferencesInEveryArchitecture) {
   int count = 0;
   for (const std::string group : {"architectures/", "variants/encoders/", "decoders/", "variants/decoders/"}) {
     for (const std::string& name : test::case_names(group)) {
-      if (name == "squeezebert") continue;  // in groups
-      if (name == "ernie") continue;        // ReLU: the points of a difference lie on both sides of its kinks
+      if (name == "squeezebert") continue;                    // in groups
+      if (name == "ernie" || name == "mobilebert") continue;  // ReLU: the points of a difference lie on both sides of its kinks
       SCOPED_TRACE(group + name);
       const auto model = load(group + name);
       const auto hidden = static_cast<std::size_t>(model->transformer().config().hidden_size);
