@@ -29,11 +29,10 @@ class LayerBuilder : public PlanBuilder {
   Id linear(Id x, const char* name, LinearWeights& layer, std::int64_t out, bool bias, Hold hold = Hold::kMatrix) {
     return step({.op = Op::kLinear, .x = x}, {name, &layer, hold, bias, out, value(x).width});
   }
-  // epsilon: 0 for the model's.
-  Id norm(Id x, const char* name, LayerNorm& weights, NormKind kind, float epsilon = 0);
+  Id norm(Id x, const char* name, LayerNorm& weights, NormKind kind);
   Id norm(Id x, const char* name, LayerNorm& weights) { return norm(x, name, weights, config_.norm); }
   // x + what a sublayer adds; post-norm: the norm of the sum.
-  Id residual(Id added, Id x, const char* name, LayerNorm& weights, float epsilon = 0);
+  Id residual(Id added, Id x, const char* name, LayerNorm& weights);
   Id dropped(Id x, DropPlace place) {
     value(x).drop = place;
     return x;

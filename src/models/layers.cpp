@@ -36,15 +36,13 @@ Plan LayerBuilder::build(std::span<TransformerLayer> layers) {
   return std::move(plan);
 }
 
-Id LayerBuilder::norm(Id x, const char* name, LayerNorm& weights, NormKind kind, float epsilon) {
-  Weight weight{name, &weights, Hold::kNorm, kind != NormKind::kRms && config_.biases.norms, 1, value(x).width, learned_norms()};
-  weight.epsilon = epsilon;
-  if (kind == NormKind::kAffine) return step({.op = Op::kAffine, .x = x}, weight);
-  return step({.op = Op::kNorm, .variant = variant(kind), .x = x}, weight);
+Id LayerBuilder::norm(Id x, const char* name, LayerNorm& weights, NormKind kind) {
+  return step({.op = kind == NormKind::kAffine ? Op::kAffine : Op::kNorm, .variant = variant(kind), .x = x},
+              {name, &weights, Hold::kNorm, kind != NormKind::kRms && config_.biases.norms, 1, value(x).width, learned_norms()});
 }
 
-Id LayerBuilder::residual(Id added, Id x, const char* name, LayerNorm& weights, float epsilon) {
-  if (is_post()) return norm(add(added, x), name, weights, config_.norm, epsilon);
+Id LayerBuilder::residual(Id added, Id x, const char* name, LayerNorm& weights) {
+  if (is_post()) return norm(add(added, x), name, weights);
   return add(added, x, config_.residual_multiplier);
 }
 
@@ -69,8 +67,7 @@ void LayerBuilder::embeddings() {
     const std::int64_t padding = config_.padding_idx, rows = padding + 1 + config_.max_position_embeddings;
     x = add_rows(x, "positions", ends_.positions, rows, IdsOf::kAfterPadding, static_cast<float>(padding));
   }
-  if (config_.embeddings_norm && !config_.norm_before_positions)
-    x = norm(x, "embeddings_norm", ends_.norm, config_.norm, config_.bottleneck.outer_eps);
+  if (config_.embeddings_norm && !config_.norm_before_positions) x = norm(x, "embeddings_norm", ends_.norm);
   x = dropped(x, DropPlace::kEmbeddings);
   if (config_.embedding_size > 0 && !config_.bottleneck.present)
     x = linear(x, "embeddings_projection", ends_.projection, config_.hidden_size, true);

@@ -14,41 +14,36 @@ namespace wattn {
 namespace {
 
 constexpr std::int64_t kMostFeedForwards = TransformerLayer::kMostStacked + 1;
-constexpr float kTorchEpsilon = 1e-5f;  // of norms that the class makes without layer_norm_eps
+static_assert(kMostFeedForwards == 4);
 
 void parse_config(Fields& config, ModelConfig& out) {
-  constexpr std::pair<std::string_view, NormKind> kNorms[] = {{"no_norm", NormKind::kAffine}, {"layer_norm", NormKind::kLayer}};
+  constexpr std::pair<std::string_view, bool> kNorms[] = {{"no_norm", false}, {"layer_norm", true}};
   TransformerConfig& encoder = out.transformer;
   auto& of = encoder.bottleneck;
   encoder.head_dim = 1;  // heads need not divide hidden_size
   read_bert_like(config, encoder);
   read_type_vocab_size(config, encoder);
-  encoder.norm = config.choice("normalization_type", kNorms, "no_norm");
+  encoder.norm = config.choice("normalization_type", kNorms, "no_norm") ? NormKind::kLayer : NormKind::kAffine;
   encoder.embedding_size = config.size_or("embedding_size", kMostWidth, 128);
   encoder.pooler = config.boolean_or("classifier_activation", true);
   of.present = true;
   of.trigrams = config.boolean_or("trigram_input", true);
   if (!of.trigrams && encoder.embedding_size == encoder.hidden_size) encoder.embedding_size = 0;
-  of.outer_eps = kTorchEpsilon;
   of.feed_forwards = config.size_or("num_feedforward_networks", kMostFfn, 4);
   if (of.feed_forwards > kMostFeedForwards) {
-    config.unsupported("num_feedforward_networks", "a number from 1 to " + std::to_string(kMostFeedForwards));
+    config.unsupported("num_feedforward_networks", "a number from 1 to 4");
   }
   if (config.boolean_or("use_bottleneck", true)) {
     of.size = config.size_or("intra_bottleneck_size", kMostWidth, 128);
     of.attention = config.boolean_or("use_bottleneck_attention", false);
     of.shared = !of.attention && config.boolean_or("key_query_shared_bottleneck", true);
-    if (config.ok() && !of.attention && !of.shared && of.size != encoder.hidden_size) {
-      config.mismatch("intra_bottleneck_size", "hidden_size " + std::to_string(encoder.hidden_size) +
-                                                   ", as neither use_bottleneck_attention nor key_query_shared_bottleneck is true");
-    }
+    // Queries and keys read the layer's input by matrices for fewer columns.
+    if (!of.attention && !of.shared) config.expect("hidden_size", of.size);
   }
   const std::int64_t size = encoder.layer_size();
   config.expect("true_hidden_size", size);
   if (!config.ok()) return;
-  if (size % encoder.num_attention_heads != 0) {
-    config.mismatch("num_attention_heads", "a divisor of the layers' size " + std::to_string(size));
-  }
+  if (size % encoder.num_attention_heads != 0) config.mismatch("num_attention_heads", "a divisor of true_hidden_size");
   encoder.head_dim = size / encoder.num_attention_heads;
 }
 
@@ -88,40 +83,45 @@ PlanId layer(LayerBuilder& builder, PlanId x) {
   }
   PlanId added = builder.feed_forward(y, layer.up, layer.down, "intermediate");
   if (!is_narrow) builder.dropped(added, DropPlace::kFeedForward);
-  y = builder.residual(added, y, "ffn_norm", layer.ffn_norm, of.outer_eps);
+  y = builder.residual(added, y, "ffn_norm", layer.ffn_norm);
   if (is_narrow) {
     added = builder.dropped(builder.linear(y, "widen", layer.widen.layer, config.hidden_size, true), DropPlace::kFeedForward);
     y = builder.residual(added, x, "widen_norm", layer.widen.norm);
   }
+  // The class makes these two without layer_norm_eps.
+  constexpr float kTorchEpsilon = 1e-5f;
+  for (Weight& weight : builder.plan.weights) {
+    if (weight.at == &layer.ffn_norm || weight.at == &builder.ends().norm) weight.epsilon = kTorchEpsilon;
+  }
   return builder.named(y, "output");
 }
 
-// Places are those of the computation, which summaries show.
-void add_layer_targets(const TransformerConfig& config, const TransformerLayer& layer, std::size_t i, std::size_t first,
-                       TargetList& list) {
+void add_layer_targets(const TransformerConfig& config, const TransformerLayer& layer, std::size_t i, TargetList& list) {
   const auto& of = config.bottleneck;
-  const std::string at = "encoder.layer." + std::to_string(i) + ".";
-  const auto add = [&](TargetList& to, const std::string& name, const LinearWeights& linear, const LayerNorm* norm) {
-    to.linear(at + name + "dense", linear, 0, linear.out);
-    if (norm) to.norm(at + name + "LayerNorm", *norm, true);
+  const std::int64_t width = config.query_width();
+  const auto add = [&](const std::string& name, const LinearWeights& linear, std::int64_t first, std::int64_t rows,
+                       const LayerNorm* norm) {
+    const std::string at = "encoder.layer." + std::to_string(i) + "." + name;
+    list.linear(at + (norm ? "dense" : ""), linear, first, rows);
+    if (norm) list.norm(at + "LayerNorm", *norm, true);
   };
-  const auto insert = [&](TargetList& more, std::size_t before) {
-    list.targets.insert(list.targets.begin() + static_cast<std::ptrdiff_t>(before), std::move_iterator(more.targets.begin()),
-                        std::move_iterator(more.targets.end()));
+  const auto add_feed_forward = [&](const std::string& name, const LinearWeights& up, const LinearWeights& down,
+                                    const LayerNorm& norm) {
+    add(name + "intermediate.dense", up, 0, up.out, nullptr);
+    add(name + "output.", down, 0, down.out, &norm);
   };
-  const auto up = std::ranges::find(list.targets, at + "intermediate.dense.weight", &WeightTarget::name);
-  TargetList stacked, narrow;
+  if (of.size > 0) add("bottleneck.input.", layer.narrow.layer, 0, of.size, &layer.narrow.norm);
+  if (of.shared) add("bottleneck.attention.", layer.shared.layer, 0, of.size, &layer.shared.norm);
+  add("attention.self.query", layer.qkv, 0, width, nullptr);
+  add("attention.self.key", layer.qkv, width, width, nullptr);
+  add("attention.self.value", of.shared ? layer.value : layer.qkv, of.shared ? 0 : 2 * width, width, nullptr);
+  add("attention.output.", layer.attention_output, 0, layer.attention_output.out, &layer.attention_norm);
   for (std::int64_t k = 0; k + 1 < of.feed_forwards; ++k) {
-    const std::string name = "ffn." + std::to_string(k) + ".";
-    add(stacked, name + "intermediate.", layer.stacked[k].up, nullptr);
-    add(stacked, name + "output.", layer.stacked[k].down, &layer.stacked[k].norm);
+    const TransformerLayer::Stacked& stacked = layer.stacked[k];
+    add_feed_forward("ffn." + std::to_string(k) + ".", stacked.up, stacked.down, stacked.norm);
   }
-  insert(stacked, static_cast<std::size_t>(up - list.targets.begin()));
-  if (of.size == 0) return;
-  add(narrow, "bottleneck.input.", layer.narrow.layer, &layer.narrow.norm);
-  if (of.shared) add(narrow, "bottleneck.attention.", layer.shared.layer, &layer.shared.norm);
-  insert(narrow, first);
-  add(list, "output.bottleneck.", layer.widen.layer, &layer.widen.norm);
+  add_feed_forward("", layer.up, layer.down, layer.ffn_norm);
+  if (of.size > 0) add("output.bottleneck.", layer.widen.layer, 0, config.hidden_size, &layer.widen.norm);
 }
 
 constexpr const char* kIgnored[] = {

@@ -101,9 +101,7 @@ struct Bottlenecks {
   // x: the word embeddings; gives the rows to which those of positions and token types are added.
   PlanId (*embed)(LayerBuilder& builder, PlanId x);
   PlanId (*layer)(LayerBuilder& builder, PlanId x);
-  // Completes the targets of layer i, which begin at `first`.
-  void (*add_targets)(const TransformerConfig& config, const TransformerLayer& layer, std::size_t i, std::size_t first,
-                      TargetList& list);
+  void (*add_targets)(const TransformerConfig& config, const TransformerLayer& layer, std::size_t i, TargetList& list);
 };
 extern const Bottlenecks kBottlenecks;
 

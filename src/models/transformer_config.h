@@ -144,7 +144,6 @@ struct TransformerConfig {
     bool attention = false;          // query, key and value read these columns
     bool shared = false;             // else query and key read as many others, and value the layer's input
     std::int64_t feed_forwards = 1;  // in a row, the last of which is up, down and ffn_norm
-    float outer_eps = 0;             // epsilon after the embeddings and the last feed-forward; 0: norm_eps
   } bottleneck;
   std::vector<bool> local_layers{};  // whether each layer attends to a window only; empty: none does
   std::int64_t local_window = 0;     // tokens on each side, or before the token if causal, without itself

@@ -251,8 +251,8 @@ void Transformer::add_distance_targets(TargetList& list, const std::string& name
 
 void Transformer::add_layer_targets(TargetList& list, const TransformerNames& names, std::size_t i, bool is_gguf) const {
   const TransformerLayer& layer = layers_[i];
-  const std::int64_t hidden = config_.layer_size(), ffn = config_.intermediate_size;
-  const std::size_t first = list.targets.size();
+  if (config_.bottleneck.present) return Part<Bottlenecks>::get()->add_targets(config_, layer, i, list);
+  const std::int64_t hidden = config_.hidden_size, ffn = config_.intermediate_size;
   const std::int64_t queries = config_.query_width(), keys = config_.kv_width();
   const auto& biases = config_.biases;
   const auto named = [&](const char* pattern) { return layer_name(pattern, i, static_cast<std::size_t>(config_.group_layers)); };
@@ -298,8 +298,7 @@ void Transformer::add_layer_targets(TargetList& list, const TransformerNames& na
   } else {
     rotated(names.query, 0, queries);
     rotated(names.key, queries, keys);
-    const bool apart = layer.value.out > 0;
-    matrix(names.value, apart ? layer.value : layer.qkv, apart ? 0 : queries + keys, keys, biases.qkv);
+    matrix(names.value, layer.qkv, queries + keys, keys, biases.qkv);
   }
   if (config_.query_key_norm && !convolves) {
     list.norm(named(names.query_norm), layer.query_norm, false, offset);
@@ -338,7 +337,6 @@ void Transformer::add_layer_targets(TargetList& list, const TransformerNames& na
   if (!config_.has_experts(static_cast<std::int64_t>(i))) matrix(names.down, layer.down, 0, hidden, biases.down);
   if (!pre_norm) norm(names.ffn_norm, layer.ffn_norm);
   if (config_.output_norms) norm(names.ffn_output_norm, layer.ffn_output_norm);
-  if (config_.bottleneck.present) Part<Bottlenecks>::get()->add_targets(config_, layer, i, first, list);
 }
 
 std::vector<WeightTarget> Transformer::weight_targets(const TransformerNames& names, bool is_gguf) const {

@@ -1,3 +1,4 @@
+// build: -Oz
 // The derivatives of rare ops.
 #include <algorithm>
 #include <memory>
@@ -17,7 +18,7 @@ void windows_backward(const GradientCall& call) {
   const std::int64_t width = call.forward.x_width;
   const float* from = call.d_out;
   for_each_window_token(batch, call.forward.width / width, call.forward.variant == 1, [&](std::int64_t token) {
-    for (std::int64_t j = 0; token >= 0 && j < width; ++j) call.d_x[token * width + j] += from[j];
+    if (token >= 0) call.forward.pass.compute->kernels.axpy(1, from, call.d_x + token * width, width);
     from += width;
   });
 }

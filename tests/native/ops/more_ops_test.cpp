@@ -37,7 +37,9 @@ TEST(Windows, HaveZerosOutsideOfTheirSequence) {
   for (const std::int64_t count : {1, 3, 5, 63}) {
     for (const bool backwards : {false, true}) {
       SCOPED_TRACE(testing::Message() << count << (backwards ? " backwards" : ""));
-      const PassInput pass{.batch = &batch};
+      ThreadTeam alone;
+      const Compute compute{exact_kernels(), alone};
+      const PassInput pass{.compute = &compute, .batch = &batch};
       OpCall call{.pass = pass, .variant = static_cast<std::uint8_t>(backwards), .factor = static_cast<float>(count)};
       Floats out(static_cast<std::size_t>(tokens * width * count), 99.0f), expected;
       call.rows = tokens, call.x_width = width, call.width = width * count, call.x = x.data(), call.out = out.data();
