@@ -161,7 +161,7 @@ function jest(env, limit, ...args) {
 /** Runs Jest files within limits(seconds) until one fails. */
 export const runTests = (tests, limit) => jest({}, limit, '--bail', ...tests);
 
-/** The copy's text of a file with a note at the place of each mutant, by its number: the first run of it in a process adds a line to $WATTN_REACHED. */
+/** The text of a file with a note in the function of each mutant. The first run of a note in a process adds the mutant's number to $WATTN_REACHED. */
 function withProbes(text, mutants) {
   const parts = mutants.flatMap(([number, { probe }]) => {
     const note = `((globalThis.$reached ??= {})[${number}] ??= (globalThis.process?.env?.WATTN_REACHED && process.getBuiltinModule('fs').appendFileSync(process.env.WATTN_REACHED, '${number}\\n'), 1))`;
@@ -172,7 +172,7 @@ function withProbes(text, mutants) {
           { at: probe.end, add: ')' },
         ];
   });
-  // Of several at one place the end of an inner expression comes first, the beginning of an outer one last.
+  // From the end, so that places stay right.
   parts.sort((a, b) => b.at - a.at);
   return parts.reduce((out, { at, add }) => out.slice(0, at) + add + out.slice(at), text);
 }

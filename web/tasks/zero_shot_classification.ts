@@ -1,5 +1,5 @@
-// zero-shot-classification: which of the caller's labels a text entails, by a model for natural language inference; or how well each fits, by a model
-// that reads the labels beside the text (GLiClass).
+// zero-shot-classification, by two kinds of models. One for natural language inference says which of the caller's labels a text entails. GLiClass reads
+// all labels beside the text, and says how well each fits.
 import { withFacts } from '../core/facts.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
