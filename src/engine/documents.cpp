@@ -1,4 +1,3 @@
-// build: -Oz
 #include "engine/documents.h"
 
 #include "core/gguf.h"

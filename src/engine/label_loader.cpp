@@ -1,4 +1,3 @@
-// build: -Oz
 #include <algorithm>
 
 #include "engine/model.h"

@@ -1,4 +1,3 @@
-// build: -Oz
 #include "engine/load_plan.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// build: -Oz
 #include "engine/retrieval.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// build: -Oz
 // LoRA matrices for the tasks of a checkpoint, as jina-embeddings-v3 has them on the Hub (modeling_lora.py of jinaai's
 // xlm-roberta-flash-implementation). The tensors lora_A and lora_B of all tasks are stored beside the weight that they change.
 //   of a linear layer: A [tasks, rank, in], B [tasks, out, rank]; y = x (W + alpha / rank B A)^T

@@ -1,4 +1,3 @@
-// build: -Oz
 // Advice in errors about unsupported architectures: similar names, and what to use instead. Only the full WebAssembly has it.
 #include "models/advice.h"
 

@@ -1,4 +1,3 @@
-// build: -Oz
 #include "models/config_fields.h"
 
 #include <algorithm>

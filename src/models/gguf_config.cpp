@@ -1,4 +1,3 @@
-// build: -Oz
 #include "models/gguf_config.h"
 
 #include <algorithm>

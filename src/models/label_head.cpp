@@ -1,4 +1,3 @@
-// build: -Oz
 #include "models/label_head.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// build: -Oz
 // Longformer, arXiv 2004.05150; transformers/models/longformer/modeling_longformer.py (v5.24.0). Differences from RoBERTa:
 // - a token attends to half of attention_window tokens on each side;
 // - classifiers of texts and of answers also have tokens that attend to all others, by projections of their own. Such heads do not

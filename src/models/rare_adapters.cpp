@@ -1,4 +1,3 @@
-// build: -Oz
 // Changes that few adapters make: to embeddings, to some of their rows, to parts of a fused layer, and factors of a layer's inputs
 // or outputs (IA3).
 #include <algorithm>

@@ -1,4 +1,3 @@
-// build: -Oz
 // The common architectures, and how one is found. Adding one takes its file and a line here, or in more_archs.cpp if it is rare.
 #include <algorithm>
 

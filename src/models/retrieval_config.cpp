@@ -1,4 +1,3 @@
-// build: -Oz
 #include "models/retrieval_config.h"
 
 #include "core/fields.h"

@@ -1,4 +1,3 @@
-// build: -Oz
 #include "models/sentence_config.h"
 
 #include <algorithm>

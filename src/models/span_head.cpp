@@ -1,4 +1,3 @@
-// build: -Os
 #include "models/span_head.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// build: -Oz
 // The Transformer's weights: their memory, and the checkpoint's tensors that fill it.
 #include <algorithm>
 #include <functional>

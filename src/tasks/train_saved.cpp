@@ -1,4 +1,3 @@
-// build: -Oz
 // Modules that a Trainer trains whole beside LoRA's matrices, as PEFT's modules_to_save: which weights they have, where their
 // gradients go, and under which names they are saved.
 #include <algorithm>
