@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "models/layers.h"
 #include "plan/builder.h"
@@ -19,8 +18,6 @@ class LayerBuilder : public PlanBuilder {
         config_(config),
         ends_(ends),
         for_training_(options.for_training) {}
-
-  Plan build(std::span<TransformerLayer> layers);
 
   const TransformerConfig& config() const { return config_; }
   TransformerEnds& ends() { return ends_; }
@@ -44,35 +41,22 @@ class LayerBuilder : public PlanBuilder {
   // tap: of the columns between the matrices; null: none.
   Id feed_forward(Id x, LinearWeights& up, LinearWeights& down, const char* tap);
 
- private:
+ protected:
   bool is_post() const { return config_.norm_placement == NormPlacement::kPost; }
 
   Id add(Id x, Id other, float factor = 1) { return step({.op = Op::kAdd, .x = x, .other = other, .factor = factor}); }
   Id scale(Id x, float factor) { return factor == 1 ? x : step({.op = Op::kScale, .x = x, .factor = factor}); }
   Learned learned_norms() const { return config_.learned_norms ? Learned::kWithSection : Learned::kNever; }
-  Id add_rows(Id x, const char* name, EmbeddingTable& table, std::int64_t rows, IdsOf ids, float factor = 1);
-  void into_stream(Id x) { value(x).place = Place::kStream; }
   // Costs a product, and saves memory in every layer.
   Id again(Id x) {
     value(x).again = true;
     return x;
   }
 
-  void embeddings();
-  void relative_embeddings();
-  Id layer_steps(Id x);
   Weight of_keys(Weight weight) const;
   Id query_key_norms(Id qkv, std::int8_t shape);
-  Id short_convolution(Id x);
   Id relative_queries_keys();
   Weight distance_bias();
-  AttentionStep cross_constants() const;
-  Id cross_attention(Id x);
-  Id cross_keys_values(Id states, Rows rows);
-  void source();
-  Id feed_forward_of_layer(Id x);
-  Id convolve(Id x);
-  void head();
 
   const TransformerConfig& config_;
   TransformerEnds& ends_;

@@ -12,9 +12,32 @@ using Id = PlanId;
 
 std::uint8_t variant(auto enumerator) { return static_cast<std::uint8_t>(enumerator); }
 
+// What no rare layer is made of.
+class Builder : public LayerBuilder {
+ public:
+  using LayerBuilder::LayerBuilder;
+
+  Plan build(std::span<TransformerLayer> layers);
+
+ private:
+  Id add_rows(Id x, const char* name, EmbeddingTable& table, std::int64_t rows, IdsOf ids, float factor = 1);
+  void into_stream(Id x) { value(x).place = Place::kStream; }
+  void embeddings();
+  void relative_embeddings();
+  Id layer_steps(Id x);
+  Id short_convolution(Id x);
+  AttentionStep cross_constants() const;
+  Id cross_attention(Id x);
+  Id cross_keys_values(Id states, Rows rows);
+  void source();
+  Id feed_forward_of_layer(Id x);
+  Id convolve(Id x);
+  void head();
+};
+
 }  // namespace
 
-Plan LayerBuilder::build(std::span<TransformerLayer> layers) {
+Plan Builder::build(std::span<TransformerLayer> layers) {
   begin("embeddings");
   embeddings();
   plan.embeddings = end();
@@ -46,13 +69,13 @@ Id LayerBuilder::residual(Id added, Id x, const char* name, LayerNorm& weights) 
   return add(added, x, config_.residual_multiplier);
 }
 
-Id LayerBuilder::add_rows(Id x, const char* name, EmbeddingTable& table, std::int64_t rows, IdsOf ids, float factor) {
+Id Builder::add_rows(Id x, const char* name, EmbeddingTable& table, std::int64_t rows, IdsOf ids, float factor) {
   const bool computed = &table == &ends_.positions && (config_.fairseq_positions || config_.positions == Positions::kSinusoidal);
   return step({.op = Op::kAddRows, .variant = variant(ids), .x = x, .factor = factor},
               {name, &table, Hold::kFineTable, false, rows, value(x).width, computed ? Learned::kNever : Learned::kWithSection});
 }
 
-void LayerBuilder::embeddings() {
+void Builder::embeddings() {
   if (config_.relative_positions == RelativePositions::kDisentangled) relative_embeddings();
   const std::int64_t width = config_.embedding_width();
   Id x = step({.op = Op::kWords}, {"words", &ends_.word_table, Hold::kWords, false, config_.vocab_size, width});
@@ -74,7 +97,7 @@ void LayerBuilder::embeddings() {
   into_stream(named(x, "embeddings.output"));
 }
 
-void LayerBuilder::relative_embeddings() {
+void Builder::relative_embeddings() {
   Id rows = step({.op = Op::kRelative},
                  {"relative_embeddings", &ends_.relative, Hold::kFineTable, false, config_.relative_rows(), config_.hidden_size},
                  Rows::kBuckets);
@@ -86,7 +109,7 @@ void LayerBuilder::relative_embeddings() {
   plan.distances = &ends_.distance_buckets;
 }
 
-Id LayerBuilder::layer_steps(Id x) {
+Id Builder::layer_steps(Id x) {
   if (config_.bottleneck.present) return Part<Bottlenecks>::get()->layer(*this, x);
   const Id convolved = index_ == 0 && config_.convolution.kernel > 0 ? convolve(x) : -1;
   const bool attention_norm = config_.input_norms && (index_ > 0 || config_.first_attention_norm);
@@ -159,7 +182,7 @@ Id LayerBuilder::query_key_norms(Id qkv, std::int8_t shape) {
 }
 
 // LFM2's: a convolution of B * x over a few tokens, times C.
-Id LayerBuilder::short_convolution(Id x) {
+Id Builder::short_convolution(Id x) {
   const std::int64_t hidden = config_.hidden_size;
   const auto& of = config_.short_convolution;
   const Id columns = linear(x, "convolution_in", layer_->convolution_in, 3 * hidden, of.bias);
@@ -185,13 +208,13 @@ Weight LayerBuilder::distance_bias() {
   return {"distance_bias", &ends_.distances, Hold::kConstant, false, 0, 0, t5 ? Learned::kWithEmbeddings : Learned::kNever};
 }
 
-AttentionStep LayerBuilder::cross_constants() const {
+AttentionStep Builder::cross_constants() const {
   AttentionStep out{.shape = config_.attention_shape(), .scale = config_.score_scale(), .cross = true};
   out.shape.kv_heads = out.shape.heads;
   return out;
 }
 
-Id LayerBuilder::cross_attention(Id x) {
+Id Builder::cross_attention(Id x) {
   const Id queries =
       named(linear(x, "cross_query", layer_->cross_query, config_.query_width(), config_.biases.qkv, Hold::kSensitive),
             "cross_attention.query");
@@ -202,21 +225,21 @@ Id LayerBuilder::cross_attention(Id x) {
                 config_.biases.attention_output);
 }
 
-Id LayerBuilder::cross_keys_values(Id states, Rows rows) {
+Id Builder::cross_keys_values(Id states, Rows rows) {
   return step({.op = Op::kLinear, .x = states},
               {"cross_key_value", &layer_->cross_keys_values, Hold::kSensitive, config_.biases.qkv, 2 * config_.query_width(),
                config_.hidden_size},
               rows);
 }
 
-void LayerBuilder::source() {
+void Builder::source() {
   const Id keys_values = cross_keys_values(kStreamValue, Rows::kTokens);
   view(keys_values, 0, config_.query_width(), "cross_attention.key");
   view(keys_values, config_.query_width(), config_.query_width(), "cross_attention.value");
   step({.op = Op::kStore, .x = keys_values});
 }
 
-Id LayerBuilder::feed_forward_of_layer(Id x) {
+Id Builder::feed_forward_of_layer(Id x) {
   if (config_.has_experts(index_)) {
     return step({.op = Op::kExperts, .variant = variant(config_.hidden_act), .x = x},
                 {"experts", &layer_->experts, Hold::kExperts, true, config_.experts.count, config_.hidden_size});
@@ -231,14 +254,14 @@ Id LayerBuilder::feed_forward(Id x, LinearWeights& up, LinearWeights& down, cons
   return linear(dropped(named(inner, tap), DropPlace::kActivation), "down", down, value(x).width, config_.biases.down);
 }
 
-Id LayerBuilder::convolve(Id x) {
+Id Builder::convolve(Id x) {
   const Id windows = step({.op = Op::kWindows, .x = x, .factor = static_cast<float>(config_.convolution.kernel)});
   return step({.op = Op::kActivate,
                .variant = variant(config_.convolution.activation),
                .x = linear(windows, "convolution", ends_.convolution.layer, config_.hidden_size, true)});
 }
 
-void LayerBuilder::head() {
+void Builder::head() {
   if (!is_post()) {
     begin("final_norm");
     into_stream(named(norm(kStreamValue, "final_norm", ends_.final_norm), "final_norm.output"));
@@ -264,7 +287,7 @@ void LayerBuilder::head() {
 
 Plan plan_of(const TransformerConfig& config, TransformerEnds& ends, std::span<TransformerLayer> layers,
              const PlanOptions& options) {
-  return LayerBuilder(config, ends, options).build(layers);
+  return Builder(config, ends, options).build(layers);
 }
 
 }  // namespace wattn
