@@ -10,8 +10,9 @@ describe.each(Object.entries(kFamilies))("dtype: 'native' of an %s", (kind, fold
     const files = wideFiles(join(goldens, folder));
     const bytes = await packModel(files, { dtype: 'native' });
     // Most of it is in 8 bits. GPT-2 stores matrices by columns, which are no groups; experts are no matrices.
+    // Inside its layers, this MobileBERT has rows of 96, which are no whole groups.
     const ratio = bytes.length / (files.get('model.safetensors') as Uint8Array).length;
-    expect([ratio, ratio < 0.6]).toEqual([ratio, !/gpt2|moe/.test(folder)]);
+    expect([ratio, ratio < 0.6]).toEqual([ratio, !/gpt2|moe|mobilebert/.test(folder)]);
     expect(await answerOf(kind, { 'model.gguf': bytes })).toEqual(await answerOf(kind, files));
   });
 });

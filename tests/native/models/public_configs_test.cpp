@@ -173,8 +173,7 @@ const PublicConfig kConfigs[] = {
 #define MOBILE R"({"model_type":"mobilebert","max_position_embeddings":512,)" USUAL
     {"a MobileBERT with more feed-forwards", MOBILE R"(,"num_feedforward_networks":5})", 0, "num_feedforward_networks"},
     {"a MobileBERT with another norm", MOBILE R"(,"normalization_type":"batch_norm"})", 0, "normalization_type"},
-    {"a MobileBERT whose queries are wider than their matrix", MOBILE R"(,"key_query_shared_bottleneck":false})", 0,
-     "hidden_size"},
+    {"a MobileBERT whose queries are wider than their matrix", MOBILE R"(,"key_query_shared_bottleneck":false})", 0, "hidden_size"},
     {"a MobileBERT whose heads do not divide its layers", MOBILE "}", 0, "num_attention_heads"},
     {"a MobileBERT of another size inside", MOBILE R"(,"true_hidden_size":512})", 0, "true_hidden_size"},
 #undef MOBILE
