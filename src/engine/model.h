@@ -223,10 +223,11 @@ extern const SpanLoader kSpanLoader;
 
 // How models are loaded whose config.json is that of a LabelHead (label_loader.cpp). Programs without it refuse them.
 struct LabelLoader {
-  // Its configuration, and in the place of config.json that of the encoder; null: config.json is of another model.
-  Result<std::shared_ptr<LabelConfig>> (*take_config)(std::vector<NamedFile>& files);
-  // Gives the encoder's table a row for each token, and lets an encoder without absolute positions read longer texts.
-  Result<std::shared_ptr<LabelHead>> (*make_head)(const LabelConfig& config, TransformerConfig& encoder, const Kernels& kernels);
+  // If config.json is one: a head without weights, and in the place of config.json that of the encoder.
+  Result<void> (*take_config)(std::vector<NamedFile>& files, std::shared_ptr<LabelHead>& head);
+  // Allocates its weights. Gives the encoder's table a row for each token, and lets an encoder without absolute positions read
+  // longer texts.
+  Result<void> (*prepare)(LabelHead& head, TransformerConfig& encoder, const Kernels& kernels);
   std::vector<WeightTarget> (*weight_targets)(const LabelHead& head);
   std::uint64_t (*weight_bytes)(const LabelHead& head);
   // What Model::run_label_head() does.

@@ -84,12 +84,10 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   if (!all.ok()) return all.error();
   LoadOptions wanted = options;
   const LabelLoader* labels = options.head == HeadKind::kSequence ? Part<LabelLoader>::get() : nullptr;
-  std::shared_ptr<LabelConfig> label_config;
+  std::shared_ptr<LabelHead> label_head;
   if (labels) {
-    auto taken = labels->take_config(all.value());
-    if (!taken.ok()) return taken.error();
-    label_config = std::move(taken).value();
-    if (label_config) wanted.head = HeadKind::kLabels;
+    if (auto taken = labels->take_config(all.value(), label_head); !taken.ok()) return taken.error();
+    if (label_head) wanted.head = HeadKind::kLabels;
   }
   const Documents documents(all.value());
   auto config = read_config(documents);
@@ -129,11 +127,8 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
     if (!head.ok()) return head.error();
     span_head = std::move(head).value();
   }
-  std::shared_ptr<LabelHead> label_head;
-  if (label_config) {
-    auto head = labels->make_head(*label_config, stacks.transformer, kernels);
-    if (!head.ok()) return head.error();
-    label_head = std::move(head).value();
+  if (label_head) {
+    if (auto prepared = labels->prepare(*label_head, stacks.transformer, kernels); !prepared.ok()) return prepared.error();
   }
   const auto context = choose_context(options.context_length, stacks.decoder ? *stacks.decoder : stacks.transformer);
   if (!context.ok()) return context.error();
@@ -194,11 +189,9 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
 Result<ModelDescription> ModelLoader::describe(std::vector<NamedFile> files) {
   auto all = with_gguf_documents(std::move(files));
   if (!all.ok()) return all.error();
-  bool names_labels = false;
-  if (const auto* labels = Part<LabelLoader>::get()) {
-    const auto taken = labels->take_config(all.value());
-    if (!taken.ok()) return taken.error();
-    names_labels = taken.value() != nullptr;
+  std::shared_ptr<LabelHead> labels;
+  if (const auto* part = Part<LabelLoader>::get()) {
+    if (auto taken = part->take_config(all.value(), labels); !taken.ok()) return taken.error();
   }
   const Documents documents(all.value());
   const auto config = read_config(documents);
@@ -211,7 +204,7 @@ Result<ModelDescription> ModelLoader::describe(std::vector<NamedFile> files) {
   if (!stacks.ok()) return stacks.error();
   ModelDescription out{.model_type = arch.model_type,
                        .kind = kind_of(stacks.value().transformer, stacks.value().decoder.has_value())};
-  if (names_labels) {
+  if (labels) {
     out.heads.push_back(HeadKind::kLabels);
     return out;
   }

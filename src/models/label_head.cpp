@@ -103,25 +103,26 @@ Result<LabelConfig> read_label_config(JsonRef json) {
   return out;
 }
 
-Result<std::shared_ptr<LabelHead>> LabelHead::with_config(LabelConfig config, std::int64_t in, const Kernels& kernels) {
-  if (config.hidden == 0) config.hidden = in;
-  if ((config.scorer != LabelConfig::Scorer::kDot || config.has_lstm) && config.hidden != in) {
+Result<void> LabelHead::allocate(std::int64_t in, std::int64_t vocab, const Kernels& kernels) {
+  if (config_.hidden == 0) config_.hidden = in;
+  if ((config_.scorer != LabelConfig::Scorer::kDot || config_.has_lstm) && config_.hidden != in) {
     return model_format_error("config.json: hidden_size: expected the encoder's " + std::to_string(in) + ", found " +
-                              std::to_string(config.hidden));
+                              std::to_string(config_.hidden));
   }
-  if (config.has_lstm && in % 2 != 0) {
+  if (config_.has_lstm && in % 2 != 0) {
     return model_format_error("config.json: hidden_size: expected an even number, for both directions of the LSTM, found " +
                               std::to_string(in));
   }
-  auto head = std::make_shared<LabelHead>();
-  head->config_ = config;
-  head->in_ = in;
-  head->take_weights(head->weights_, kernels);  // measures
-  auto weights = Arena::with_zeros(head->weights_.used(), "weights of the head");
+  // As the package numbers tokens that the configuration has no ids for.
+  if (config_.class_token < 0) config_.class_token = static_cast<std::int32_t>(vocab);
+  if (config_.text_token < 0) config_.text_token = static_cast<std::int32_t>(vocab + 1);
+  in_ = in;
+  take_weights(weights_, kernels);  // measures
+  auto weights = Arena::with_zeros(weights_.used(), "weights of the head");
   if (!weights.ok()) return weights.error();
-  head->weights_ = std::move(weights).value();
-  head->take_weights(head->weights_, kernels);
-  return head;
+  weights_ = std::move(weights).value();
+  take_weights(weights_, kernels);
+  return {};
 }
 
 // All in f32 whatever the encoder's type: they are small and affect every score.

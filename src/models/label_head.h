@@ -45,8 +45,11 @@ class LabelHead {
   // Most tokens of a text with its labels, unless a call says otherwise: what the package's pipeline reads.
   static constexpr std::int64_t kUsualLength = 1024;
 
-  // Allocates the weights, zero-initialised; loading fills them through weight_targets(). in: the encoder's hidden_size.
-  static Result<std::shared_ptr<LabelHead>> with_config(LabelConfig config, std::int64_t in, const Kernels& kernels);
+  explicit LabelHead(LabelConfig config) : config_(config) {}
+  // Allocates the weights, zero-initialised; loading fills them through weight_targets(). in: the encoder's hidden_size; vocab:
+  // rows of its table.
+  Result<void> allocate(std::int64_t in, std::int64_t vocab, const Kernels& kernels);
+  const LabelConfig& config() const { return config_; }
   // They write into this LabelHead, which must stay where it is.
   std::vector<WeightTarget> weight_targets() const;
   std::uint64_t weight_bytes() const { return weights_.bytes(); }
