@@ -30,6 +30,13 @@ Result<void> prepare(LabelHead& head, TransformerConfig& encoder, const Kernels&
   return head.allocate(encoder.hidden_size, encoder.vocab_size, kernels);
 }
 
+Result<void> check(const LabelHead* head, std::int64_t num_labels) {
+  if ((head != nullptr) == (num_labels > 0)) return {};
+  return unsupported_error(
+      "expected a model with labels of its own, found one that scores labels which a call names (GLiClass): use "
+      "zero-shot-classification");
+}
+
 void run(const LabelHead& head, const Compute& compute, const Batch& batch, const float* hidden, std::int64_t num_labels,
          std::vector<float>& logits, std::vector<std::int32_t>& rows) {
   for (std::int64_t i = 0; i < batch.batch(); ++i) {
@@ -44,6 +51,7 @@ const LabelLoader kLabelLoader{take_config,
                                prepare,
                                [](const LabelHead& head) { return head.weight_targets(); },
                                [](const LabelHead& head) { return head.weight_bytes(); },
+                               check,
                                run,
                                LabelHead::kUsualLength};
 

@@ -101,12 +101,6 @@ Result<void> Model::run_head(const float* rows, std::int64_t count, std::vector<
   return head_->run({kernels(), team_, lora()}, transformer_.word_embeddings(), rows, count, logits.data() + begin);
 }
 
-void Model::run_label_head(const Batch& batch, const float* hidden, std::int64_t num_labels, std::vector<float>& logits,
-                           std::vector<std::int32_t>& rows) {
-  const ThreadTeam::Awake awake(team_);
-  Part<LabelLoader>::get()->run(*label_head_, {kernels(), team_}, batch, hidden, num_labels, logits, rows);
-}
-
 Result<void> Model::run_lm_head(const float* rows, std::int64_t count, std::span<const std::int32_t> ids,
                                 std::vector<float>& logits) {
   constexpr std::int64_t kRows = 8;  // at a time, as each row's logits are as wide as the vocabulary

@@ -93,13 +93,9 @@ class Model {
   const Transformer* decoder() const { return decoder_ ? &*decoder_ : nullptr; }  // of an encoder-decoder, if the head needs it
   // The decoder, or the only stack.
   const Transformer& generator() const { return decoder_ ? *decoder_ : transformer_; }
-  const Head* head() const { return head_ ? &*head_ : nullptr; }  // null for an lm head, which is part of the transformer
-  const SpanHead* span_head() const { return span_head_.get(); }  // with HeadKind::kSpans
-  bool has_label_head() const { return label_head_ != nullptr; }  // with HeadKind::kLabels
-  // Of such a head, after a run: appends the logits of num_labels labels, which each sequence of the batch names, and to rows 1 for
-  // each sequence, or 0 for one that was cut among them.
-  void run_label_head(const Batch& batch, const float* hidden, std::int64_t num_labels, std::vector<float>& logits,
-                      std::vector<std::int32_t>& rows);
+  const Head* head() const { return head_ ? &*head_ : nullptr; }     // null for an lm head, which is part of the transformer
+  const SpanHead* span_head() const { return span_head_.get(); }     // with HeadKind::kSpans
+  const LabelHead* label_head() const { return label_head_.get(); }  // with HeadKind::kLabels
   // A head that was not in the checkpoint.
   void set_head(Head head, HeadKind kind) {
     head_ = std::move(head);
@@ -230,7 +226,10 @@ struct LabelLoader {
   Result<void> (*prepare)(LabelHead& head, TransformerConfig& encoder, const Kernels& kernels);
   std::vector<WeightTarget> (*weight_targets)(const LabelHead& head);
   std::uint64_t (*weight_bytes)(const LabelHead& head);
-  // What Model::run_label_head() does.
+  // Whether a model with this head, or with none, takes a call with so many labels.
+  Result<void> (*check)(const LabelHead* head, std::int64_t num_labels);
+  // After a run: appends the logits of the labels that each sequence of the batch names, and to rows 1 for each sequence, or 0 for
+  // one that was cut among them.
   void (*run)(const LabelHead& head, const Compute& compute, const Batch& batch, const float* hidden, std::int64_t num_labels,
               std::vector<float>& logits, std::vector<std::int32_t>& rows);
   std::int64_t usual_length;  // LabelHead::kUsualLength

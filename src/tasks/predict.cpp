@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/part.h"
 #include "tasks/forward.h"
 #include "tasks/head_logits.h"
 
@@ -16,12 +17,10 @@ Result<std::unique_ptr<PredictJob>> PredictJob::begin(Model& model, std::span<co
 
 Result<void> PredictJob::prepare() {
   const bool is_lm = model().head_kind() == HeadKind::kCausalLm && !options_.label_ids.empty();
-  if (model().has_label_head() != (options_.num_labels > 0)) {
-    return unsupported_error(
-        "expected a model with labels of its own, found one that scores labels which a call names (GLiClass): "
-        "use zero-shot-classification");
+  if (const auto* labels = Part<LabelLoader>::get()) {
+    if (auto checked = labels->check(model().label_head(), options_.num_labels); !checked.ok()) return checked;
   }
-  if (!model().head() && !is_lm && !model().has_label_head()) return input_error("predict: this model was loaded without a head");
+  if (!model().head() && !is_lm && !model().label_head()) return input_error("predict: this model was loaded without a head");
   for (const std::int32_t id : options_.label_ids) {
     if (const std::int64_t vocab = model().transformer().config().vocab_size; id < 0 || id >= vocab) {
       return input_error("predict: expected ids of tokens below " + std::to_string(vocab) + " (config.json: vocab_size), found " +
@@ -104,8 +103,10 @@ Result<void> PredictJob::run(const Batch& batch, const std::vector<std::size_t>&
     const auto hidden = states(batch);
     if (!hidden.ok()) return hidden.error();
     Result<void> added;
-    if (model().has_label_head()) {
-      model().run_label_head(batch, hidden.value(), options_.num_labels, result_.logits, result_.rows);
+    if (const LabelHead* head = model().label_head()) {
+      const ThreadTeam::Awake awake(model().team());
+      Part<LabelLoader>::get()->run(*head, {model().kernels(), model().team()}, batch, hidden.value(), options_.num_labels,
+                                    result_.logits, result_.rows);
     } else if (model().head()) {
       added = add_head_logits(model(), batch, hidden.value(), at_id_, {result_.logits, result_.rows});
     } else {

@@ -37,13 +37,18 @@ describe('HACKING.md', () => {
 });
 
 it('npm run mutate reaches every room of src and of web, by tests that are there', async () => {
-  const rooms = (folder: string) => readdirSync(join(root, folder), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const testsOf = async (side: string) =>
-    (await import(join(root, `tools/lib/mutate_${side}.mjs`))).kTests as Record<string, string[]>;
-  const native = await testsOf('native');
-  const web = await testsOf('web');
-  expect(Object.keys(native).sort()).toEqual(rooms('src').map(({ name }) => name));
-  expect(Object.keys(web).sort()).toEqual(rooms('web').map(({ name }) => `web/${name}`));
-  const tests = Object.values(web).flat();
-  expect(tests.filter((name) => !existsSync(join(root, `tests/web/${name}.test.ts`)))).toEqual([]);
+  const rooms = (folder: string) =>
+    readdirSync(join(root, folder), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => `${folder}/${name}`);
+  const [native, web] = await Promise.all(['native', 'web'].map((side) => import(join(root, `tools/lib/mutate_${side}.mjs`))));
+  expect(native.rooms().sort()).toEqual(rooms('src'));
+  expect(web.rooms().sort()).toEqual(rooms('web'));
+  expect(Object.keys(web.kInPages).filter((room) => !rooms('web').includes(room))).toEqual([]);
+  expect(
+    Object.values<string[]>(web.kInPages)
+      .flat()
+      .filter((name) => !existsSync(join(root, name))),
+  ).toEqual([]);
+  expect(web.mutantsOf('web/core/scores.ts').every(({ probe }: { probe: { at: number } }) => probe.at >= 0)).toBe(true);
 });

@@ -8,7 +8,7 @@ import { filesOf, limits } from './mutants.mjs';
 import { capture, fail, root } from './shell.mjs';
 
 /** Rooms whose code runs in pages, where no probe can write: the Jest files for them. */
-const kInPages = { 'web/search_element': ['tests/browser/search_element.test.ts'] };
+export const kInPages = { 'web/search_element': ['tests/browser/search_element.test.ts'] };
 
 /** The rooms of web. */
 export const rooms = () =>
