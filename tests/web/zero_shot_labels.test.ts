@@ -1,6 +1,13 @@
 // zero-shot-classification by GLiClass models, against the package gliclass (tests/goldens/labels), and rejected arguments.
 import { join } from 'node:path';
-import { describeModel, packModel, pipeline, type LoadOptions, type ZeroShotOptions } from 'wattn';
+import {
+  AutoModelForSequenceClassification,
+  describeModel,
+  packModel,
+  pipeline,
+  type LoadOptions,
+  type ZeroShotOptions,
+} from 'wattn';
 import { expectError, filesOf, goldens, headFiles, readJson } from './support.js';
 import { wideFiles } from './wide.js';
 
@@ -158,6 +165,11 @@ describe('zero-shot-classification by labels beside the text', () => {
     const classes = await pipeline('text-classification', folder('bert'));
     await expectError(classes('a'), 'UnsupportedError', /GLiClass.*use zero-shot-classification/);
     await classes.dispose();
+    await expectError(
+      AutoModelForSequenceClassification.from_pretrained(folder('bert')),
+      'UnsupportedError',
+      /GLiClass.*use pipeline\('zero-shot-classification'\)/,
+    );
     await expectError(
       pipeline('feature-extraction', folder('bert')),
       'UnsupportedError',

@@ -98,6 +98,12 @@ async function loadModel<M = Model>(
   options: ModelOptions | undefined,
 ): Promise<M> {
   const engine = await loadEngine(`${name}.from_pretrained`, model, options ?? {}, head, true);
+  if (engine.info.head === 'labels') {
+    await engine.dispose();
+    throw new UnsupportedError(
+      `${name}.from_pretrained: expected a model with labels of its own, found one that scores labels which a call names (GLiClass): use pipeline('zero-shot-classification')`,
+    );
+  }
   const call = (inputs: ModelInputs, forwardOptions?: CausalForwardOptions | null) =>
     runModel(engine, head, inputs, forwardOptions ?? {});
   const loaded = asModel(engine, call);
