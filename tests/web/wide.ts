@@ -12,7 +12,7 @@ export const kFamilies = {
     ...'modernbert albert gte xlm-roberta electra mpnet nomic-bert-first deberta-v3 gte-new jina-bert nomic-bert deberta-v2 camembert distilbert'
       .split(' ')
       .map((name) => `architectures/${name}`),
-    ...'deberta deberta-v3-conv albert-groups megatron-bert ernie roformer xlm esm esm-1b mobilebert'
+    ...'deberta deberta-v3-conv albert-groups megatron-bert ernie roformer xlm esm esm-1b longformer mobilebert'
       .split(' ')
       .map((name) => `variants/encoders/${name}`),
   ],
