@@ -228,8 +228,8 @@ struct LabelLoader {
   std::uint64_t (*weight_bytes)(const LabelHead& head);
   // Whether a model with this head, or with none, takes a call with so many labels.
   Result<void> (*check)(const LabelHead* head, std::int64_t num_labels);
-  // After a run: appends the logits of the labels that each sequence of the batch names, and to rows 1 for each sequence, or 0 for
-  // one that was cut among them.
+  // After a run: appends the logits of the labels that each sequence of the batch names. Appends 1 to rows for each sequence, or 0
+  // for one that was cut among its labels.
   void (*run)(const LabelHead& head, const Compute& compute, const Batch& batch, const float* hidden, std::int64_t num_labels,
               std::vector<float>& logits, std::vector<std::int32_t>& rows);
   std::int64_t usual_length;  // LabelHead::kUsualLength

@@ -73,14 +73,16 @@ struct TargetList {
   }
   // One direction of one layer, named as in torch.nn.LSTM: ending is "_l0" or "_l0_reverse".
   void lstm(const std::string& name, const std::string& ending, const Lstm& layer) {
-    for (const auto& [part, each] : {std::pair{"_ih", &layer.input}, {"_hh", &layer.recurrent}}) {
-      const LinearWeights weights = *each;
+    const auto add = [&](const char* part, const LinearWeights& weights) {
+      const std::string rest = part + ending;
       targets.push_back(
-          {name + ".weight" + part + ending, {weights.out, weights.in}, true, [weights](std::int64_t row, const float* values) {
+          {name + ".weight" + rest, {weights.out, weights.in}, true, [weights](std::int64_t row, const float* values) {
              set_weight_row(weights, row, values);
            }});
-      vector(name + ".bias" + part + ending, weights.bias, weights.out);
-    }
+      vector(name + ".bias" + rest, weights.bias, weights.out);
+    };
+    add("_ih", layer.input);
+    add("_hh", layer.recurrent);
   }
   // offset: WeightTarget::offset of the weight. name: empty for a norm without weights.
   void norm(const std::string& name, const LayerNorm& norm, bool bias, float offset = 0) {
