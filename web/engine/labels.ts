@@ -8,10 +8,14 @@ export interface Config {
   id2label?: Record<string, string> | null;
   label2id?: Record<string, number> | null;
   problem_type?: string | null;
+  model_type?: string | null;
   [key: string]: unknown;
 }
 
 export const readConfig = (engine: Pick<TaskEngine, 'files'>): Config => readFields(engine.files, 'config.json');
+
+/** Whether a model scores labels that a call names, beside the text (GLiClass). */
+export const namesLabels = ({ model_type }: Config): boolean => model_type === 'GLiClass';
 
 /** The names of labels 0 .. count - 1. */
 export function readLabels({ id2label }: Config, count: number): string[] {

@@ -7,11 +7,12 @@ import type { Answer, SeamModel } from '../host/seam.js';
 import { fullWasm } from '../host/wasm_loader.js';
 import { openGguf } from '../source/gguf_file.js';
 import { loadFrom } from '../source/load_from.js';
-import { kSpanConfig, readFields, type NamedBytes } from '../source/model_files.js';
+import { kSpanConfig, type NamedBytes } from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 import { openModelFiles, openWeightFile, streamWeights } from '../source/weight_files.js';
 import { AutoTokenizer } from '../tokenizer/tokenizer.js';
+import { namesLabels, readConfig } from '../engine/labels.js';
 import type { PackParts } from './pack_parts.js';
 import type { Comparison, PackOptions, PackReport, ScoredPair } from './pack_types.js';
 import { pipeline } from '../tasks/pipeline.js';
@@ -26,8 +27,13 @@ async function blocksOf(files: readonly NamedBytes[], names: readonly string[]):
     const { isSavedRanker } = await import('../source/ranking_files.js');
     const has = (wanted: string) => files.some(([name]) => name === wanted);
     const ofModules = isSavedRanker(files) ? 'ranking' : 'none';
-    const readsLabels = readFields(files, 'config.json')['model_type'] === 'GLiClass';
-    const head = has(kSpanConfig) ? 'spans' : readsLabels ? 'sequence' : has('modules.json') ? ofModules : 'own_lm';
+    const head = has(kSpanConfig)
+      ? 'spans'
+      : namesLabels(readConfig({ files }))
+        ? 'sequence'
+        : has('modules.json')
+          ? ofModules
+          : 'own_lm';
     await loading.ask((handle) => handle.begin([...files], { precision: 'exact', dtype: 'q8', head, adapted_head: false }));
     return (await loading.ask((handle) => (handle as BlocksHandle).blocks_of(names))).blocks;
   } finally {

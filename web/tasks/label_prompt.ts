@@ -7,8 +7,6 @@ import { wasTruncated, type Window } from './predict.js';
 const where = 'zero-shot-classification';
 const [kLabel, kSeparator, kExample] = ['<<LABEL>>', '<<SEP>>', '<<EXAMPLE>>'];
 
-export const readsLabels = ({ model_type }: Config): boolean => model_type === 'GLiClass';
-
 function checkLabels(labels: readonly string[]): void {
   const wrong = labels.find((label) => label.includes(kLabel) || label.includes(kSeparator));
   if (wrong === undefined) return;
@@ -22,13 +20,13 @@ function exampleText({ text, labels }: ZeroShotExample): string {
 }
 
 /** Checks the option `examples`. */
-export function takeExamples(examples: unknown): ZeroShotExample[] | undefined {
-  if (examples === undefined || examples === null) return undefined;
+export function checkExamples(examples: unknown): void {
+  if (examples === undefined) return;
   const isExample = (each: unknown) => {
     const { text, labels } = (each ?? {}) as Partial<ZeroShotExample>;
     return typeof text === 'string' && Array.isArray(labels) && labels.every((label) => typeof label === 'string');
   };
-  if (Array.isArray(examples) && examples.every(isExample)) return examples as ZeroShotExample[];
+  if (Array.isArray(examples) && examples.every(isExample)) return;
   throw new InputError(`${where}: option 'examples': expected a list of { text, labels }, found ${describe(examples)}`);
 }
 

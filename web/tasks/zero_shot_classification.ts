@@ -5,8 +5,8 @@ import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { readTexts } from '../core/texts.js';
 import type { ZeroShotExample, ZeroShotOptions, ZeroShotResult } from './task_types.js';
-import { readConfig, takeLabels, type Config } from '../engine/labels.js';
-import { LabelPrompt, readsLabels, takeExamples } from './label_prompt.js';
+import { namesLabels, readConfig, takeLabels, type Config } from '../engine/labels.js';
+import { checkExamples, LabelPrompt } from './label_prompt.js';
 import { factsOf, judgedWindow, predict, wasTruncated, type Window } from './predict.js';
 import { sigmoid, softmax, topIndices } from '../core/scores.js';
 import { takeOptions, toSeamOptions, type Context, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
@@ -117,7 +117,7 @@ export const zeroShotClassification: Task<string, ZeroShotCall, ZeroShotResult> 
         `${where}: option 'hypothesis_template': expected a text with {} once, found ${describe(hypothesis_template)}`,
       );
     }
-    takeExamples(options.examples);
+    checkExamples(options.examples);
     const candidate_labels = takeLabels(where, 'candidate_labels', labels);
     return {
       items,
@@ -136,7 +136,7 @@ export const zeroShotClassification: Task<string, ZeroShotCall, ZeroShotResult> 
 
   async run(engine, items, options, context) {
     const { candidate_labels: labels } = options;
-    const score = readsLabels(readConfig(engine)) ? scoreBesideText : scoreByEntailment;
+    const score = namesLabels(readConfig(engine)) ? scoreBesideText : scoreByEntailment;
     return (await score(engine, items, options, context)).map(({ scores, ...facts }, i) => {
       const order = topIndices(scores, Infinity);
       return {
