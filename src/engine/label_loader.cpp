@@ -31,7 +31,8 @@ Result<void> prepare(LabelHead& head, TransformerConfig& encoder, const Kernels&
 }
 
 Result<void> check(const LabelHead* head, std::int64_t num_labels) {
-  if ((head != nullptr) == (num_labels > 0)) return {};
+  if (!head && num_labels > 0) return input_error("num_labels: expected a model that scores labels which a call names (GLiClass)");
+  if (!head || num_labels > 0) return {};
   return unsupported_error(
       "expected a model with labels of its own, found one that scores labels which a call names (GLiClass): use "
       "zero-shot-classification");

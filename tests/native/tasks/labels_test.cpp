@@ -130,13 +130,18 @@ TEST(Labels, AreNeverCut) {
 }
 
 TEST(Labels, NeedACallThatNamesThem) {
-  const auto model = load("bert");
+  const auto model = load("bert"), other = test::load_model(golden("bert-tiny/model"));
   ASSERT_TRUE(model.ok()) << model.error().message;
+  ASSERT_TRUE(other.ok()) << other.error().message;
   const std::vector<std::u16string_view> texts = {u"a"};
   const auto none = predict(*model.value(), texts, {}, {});
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().code, ErrorCode::kUnsupported);
   EXPECT_NE(none.error().message.find("use zero-shot-classification"), std::string::npos) << none.error().message;
+  const auto foreign = predict(*other.value(), texts, {}, {.num_labels = 2});
+  ASSERT_FALSE(foreign.ok());
+  EXPECT_EQ(foreign.error().code, ErrorCode::kInput);
+  EXPECT_NE(foreign.error().message.find("num_labels"), std::string::npos) << foreign.error().message;
 }
 
 // The head stays in f32: q8 is as far as of an encoder of this size.
