@@ -51,5 +51,7 @@ it('npm run mutate reaches every room of src and of web, by tests that are there
       .flat()
       .filter((name) => !existsSync(join(root, name))),
   ).toEqual([]);
-  expect(web.mutantsOf('web/core/scores.ts').every(({ probe }: { probe: { at: number } }) => probe.at >= 0)).toBe(true);
+  const mutants: { probe: { at: number } }[] = web.mutantsOf('web/core/scores.ts');
+  expect(mutants.length).toBeGreaterThan(10);
+  expect(mutants.filter(({ probe }) => !(probe.at >= 0))).toEqual([]);
 });
