@@ -140,7 +140,7 @@ const architectures: Record<string, RegExp | undefined> = {
   'variants/encoders/mobilebert': /'windows'/,
   'variants/encoders/mobilebert-inside': /'affine'/,
   ...Object.fromEntries(
-    ['albert-groups', 'dpr', 'ernie', 'megatron-bert', 'neobert', 'roformer', 'squeezebert', 'xlm'].map((name) => [
+    ['albert-groups', 'dpr', 'ernie', 'longformer', 'megatron-bert', 'neobert', 'roformer', 'squeezebert', 'xlm'].map((name) => [
       `variants/encoders/${name}`,
       undefined,
     ]),
