@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { env, pipeline, type FeatureExtractionPipeline, type ModelInfo } from 'wattn';
 import { failure, goldens, tiny } from '../web/support.js';
-import { faulty, findGpu, wideBert, withLetters, type Faults } from './gpu_support.js';
+import { faulty, findGpu, wideBert, withHalves, withLetters, type Faults } from './gpu_support.js';
 
 const gpu = await findGpu();
 const written: unknown[][] = [];
@@ -20,10 +20,22 @@ afterEach(() => {
 /** A test that needs a GPU. */
 const onGpu = (name: string, run: (gpu: GPU) => Promise<void>) => (gpu ? test : test.skip)(name, () => run(gpu!));
 
+/** A GPU that has no shader-f16. */
+const withoutHalves = (own: GPU): GPU =>
+  ({
+    wgslLanguageFeatures: own.wgslLanguageFeatures,
+    requestAdapter: async (options?: GPURequestAdapterOptions) => {
+      const adapter = await own.requestAdapter(options);
+      if (!adapter) return adapter;
+      const requestDevice = (description?: GPUDeviceDescriptor) => adapter.requestDevice(description);
+      return { limits: adapter.limits, info: adapter.info, features: new Set(), requestDevice };
+    },
+  }) as unknown as GPU;
+
 const load = (model: unknown, options: object = {}) =>
   pipeline('feature-extraction', model as string, { device: 'webgpu', ...options }) as Promise<FeatureExtractionPipeline>;
 const loadWith = (faults: Faults, options: object = {}, model: unknown = tiny) => {
-  env.gpu = faulty(gpu!, faults);
+  env.gpu = faulty(withoutHalves(gpu!), faults);
   return load(model, options);
 };
 /** How far rows of a are from those of b, over the lengths of the latter: the root of the mean square. */
@@ -44,6 +56,12 @@ function distance(a: { data: ArrayLike<number>; dims: readonly number[] }, b: { 
 }
 const letters = (count: number, first = 0) =>
   Array.from({ length: count }, (_, i) => String.fromCharCode(97 + ((first + 7 * i + i * i) % 26))).join('');
+/** value without the lower bits that bf16 lacks. */
+function bf16(value: number): number {
+  const bits = new Uint32Array(Float32Array.of(value).buffer);
+  bits[0]! &= 0xffff0000;
+  return new Float32Array(bits.buffer)[0]!;
+}
 /** Around the sizes of tiles and blocks, together longer than a tile. */
 const lengths = [1, 31, 32, 33, 2, 15, 16, 17, 40, 3];
 const kModes = ['mean', 'cls', 'max', 'weightedmean', 'lasttoken', 'mean_sqrt_len_tokens'] as const;
@@ -55,6 +73,8 @@ interface Case {
   model: () => unknown;
   dtype: Dtype;
   texts: string[];
+  /** Products are in f16. */
+  halves?: boolean;
 }
 const words = (count: number) =>
   Array.from({ length: count }, (_, i) => ['boat', 'river', 'the', 'birds', 'old'][(i * i + count) % 5]).join(' ');
@@ -67,7 +87,7 @@ const architecture = (folder: string, dtype: Dtype): Case => ({
 const cases: Case[] = [
   ...(['q8', 'q4'] as const).map((dtype) => ({
     name: `rows of three groups, ${dtype}`,
-    model: wideBert,
+    model: () => wideBert(),
     dtype,
     texts: lengths.map((count, i) => letters(count, i)),
   })),
@@ -77,6 +97,27 @@ const cases: Case[] = [
     dtype,
     texts: lengths.map(words),
   })),
+  { ...architecture('architectures/modernbert', 'f16'), name: 'modernbert, products in f16', halves: true },
+  { name: 'bert, products in f16', model: () => tiny, dtype: 'f16', texts: lengths.map(words), halves: true },
+  {
+    name: 'rows of several tiles, products in f16',
+    model: () => wideBert(),
+    dtype: 'f16',
+    texts: lengths.map((count, i) => letters(count, i)),
+    halves: true,
+  },
+  {
+    name: 'some columns in bf16, some of zeros, and a matrix with a weight beyond the range of products in f16',
+    model: () =>
+      wideBert((value, name, at) => {
+        if (name.endsWith('query.weight') && at === 1000) return 128;
+        const row = Math.floor(at / 192);
+        return /(key|intermediate.dense).weight$/.test(name) && row % 3 > 0 ? (row % 3 === 1 ? 0 : bf16(value)) : value;
+      }),
+    dtype: 'f16',
+    texts: lengths.map((count, i) => letters(count, i)),
+    halves: true,
+  },
   architecture('architectures/modernbert', 'f32'), // rotary positions, windows, gates, pre-norm
   architecture('architectures/nomic-bert', 'q8'),
   architecture('architectures/nomic-bert', 'q4'),
@@ -84,13 +125,14 @@ const cases: Case[] = [
   architecture('architectures/roberta', 'f32'), // positions after padding
 ];
 
-describe.each(cases)('$name', ({ model, dtype, texts }) => {
+describe.each(cases)('$name', ({ model, dtype, texts, halves }) => {
   onGpu("has the processor's vectors within the bound, and the same bits alone and in a batch", async (own) => {
-    env.gpu = own;
+    env.gpu = halves ? withHalves(own) : withoutHalves(own);
     const [there, here] = await Promise.all([load(model(), { dtype }), load(model(), { dtype, device: 'wasm' })]);
     const { device, device_reason, gpu: facts } = there.info() as ModelInfo;
     expect([device, device_reason]).toEqual(['webgpu', undefined]);
-    expect(facts!.bound).toBeLessThan(isFloat(dtype) ? 2e-5 : 6e-2);
+    expect(facts!.products).toBe(halves ? 'f16' : isFloat(dtype) ? 'f32' : 'int8');
+    expect(facts!.bound).toBeLessThan(isFloat(dtype) && !halves ? 2e-5 : 6e-2);
     for (const options of [{ pooling: kModes }, { pooling: 'none' as const }, { pooling: 'mean' as const, normalize: true }]) {
       const [a, b] = [await there(texts, options), await here(texts, options)];
       expect(a.dims).toEqual(b.dims);
@@ -158,14 +200,14 @@ test.each(Object.entries(architectures))('%s is proven right in f32, q8 and q4, 
   }
 });
 
-onGpu('all-MiniLM-L6-v2 is right in f32, q8 and q4: whole numbers differ as two roundings of activations do', async (own) => {
-  env.gpu = own;
-  for (const dtype of ['f32', 'q8', 'q4'] as const) {
+onGpu('all-MiniLM-L6-v2 is right in f32, f16, q8 and q4: whole numbers differ as two roundings of activations do', async (own) => {
+  env.gpu = withHalves(own);
+  for (const dtype of ['f32', 'f16', 'q8', 'q4'] as const) {
     const pipe = await load(null, { dtype }); // 384 numbers: six groups
     const { device, device_reason, gpu: facts } = pipe.info();
     expect([device, device_reason]).toEqual(['webgpu', undefined]);
     expect(facts!.bound).toBeLessThan(dtype === 'f32' ? 2e-5 : 0.05);
-    expect(facts!.distance).toBeLessThan(dtype === 'f32' ? 2e-6 : 0.014); // 1 - cosine: half of its square
+    expect(facts!.distance).toBeLessThan({ f32: 2e-6, f16: 2e-3, q8: 0.014, q4: 0.014 }[dtype]); // 1 - cosine: half of its square
     if (dtype === 'q4') {
       const here = await load(null, { dtype, device: 'wasm' });
       const some = ['The bakery opens at six.', 'Trains leave every hour.', 'Six'];
@@ -260,29 +302,35 @@ describe('without a GPU that works the processor answers, and info() says why', 
     ['quantized activations', /192\.0f \/ range/, '190.0f / range', 'q8'],
     ['table in q8', /% 4u \* 8u, 8u/, '% 4u * 8u, 7u', 'q8'],
     ['a scale that is 1 % off', /scale\[at\] \* of_row\.x/, '1.01f * scale[at] * of_row.x', 'q8'],
-    ['a scale that is 1 % off, in three groups', /scale\[at\] \* of_row\.x/, '1.01f * scale[at] * of_row.x', 'q8', wideBert],
+    [
+      'a scale that is 1 % off, in three groups',
+      /scale\[at\] \* of_row\.x/,
+      '1.01f * scale[at] * of_row.x',
+      'q8',
+      () => wideBert(),
+    ],
     [
       'one of three groups with a scale that is 1 % off',
       /scale\[at\] \* of_row\.x/,
       'select(1.0f, 1.01f, g == 1u) * scale[at] * of_row.x',
       'q8',
-      wideBert,
+      () => wideBert(),
     ],
     [
       'one of three groups with a zero point that is one off',
       /96 - i32\(of_row\.y\)/,
       '96 - i32(of_row.y) + select(0, 1, g == 2u)',
       'q8',
-      wideBert,
+      () => wideBert(),
     ],
-    ['a group that is dropped', /g < GROUPS; g\+\+/, 'g < GROUPS - 1u; g++', 'q8', wideBert],
-    ['activations whose zero point is rounded down', /let z = round\(/, 'let z = floor(', 'q8', wideBert],
+    ['a group that is dropped', /g < GROUPS; g\+\+/, 'g < GROUPS - 1u; g++', 'q8', () => wideBert()],
+    ['activations whose zero point is rounded down', /let z = round\(/, 'let z = floor(', 'q8', () => wideBert()],
     ['codes of the other column', /w\[part \* 4u \+ column % 4u\] >>/, 'w[part * 4u + (column ^ 1u) % 4u] >>', 'q4'],
     ['codes of the other half', />> vec4<u32>\(column \/ 4u \* 4u\)/, '>> vec4<u32>(4u - column / 4u * 4u)', 'q4'],
-    ['one book of the next part', /256u \+ part \/ 2u/, '256u + select(part, part ^ 2u, part == 5u) / 2u', 'q4', wideBert],
+    ['one book of the next part', /256u \+ part \/ 2u/, '256u + select(part, part ^ 2u, part == 5u) / 2u', 'q4', () => wideBert()],
     ['an entry of a book', /own\.w/, 'own.z', 'q4'],
     ['what is behind k in q4', /words &= select\(mask/, 'words &= select(vec4<u32>(0xffffffffu)', 'q4'],
-    ['a zero point in q4', /96 - i32\(of_row\.y\)/, '95 - i32(of_row.y)', 'q4', wideBert],
+    ['a zero point in q4', /96 - i32\(of_row\.y\)/, '95 - i32(of_row.y)', 'q4', () => wideBert()],
     ['numbers of f16 that are not scaled', /scale == vec4<f32>\(1\.0f\)/, 'scale != vec4<f32>(0.0f)', 'f16'],
     ['numbers of f16 of the next column', /two\.x << 16u, /, 'two.x & 0xffff0000u, ', 'f16'],
     ['words in f16', /16u - \((row \* W \+ column)\) % 2u \* 16u/, '16u - ($1 + 1u) % 2u * 16u', 'f16'],
@@ -311,6 +359,43 @@ describe('without a GPU that works the processor answers, and info() says why', 
     expect(pipe.info()).toMatchObject({ device: 'wasm', device_reason: expect.stringMatching(/are off by/) });
     await pipe.dispose();
   });
+
+  /** Faults of products in f16: the shader, and what it is changed into. f32 is right, so the model runs on the GPU. */
+  const liesInHalves: [kernel: string, find: RegExp, put: string, model?: () => unknown][] = [
+    ['rows that are swapped', /let row = row0 \+ thread \/ 4u/, 'let row = row0 + ((thread / 4u) ^ 1u)'],
+    ['columns that are swapped', /column \/ 4u % 2u/, '(column / 4u + 1u) % 2u'],
+    ["another row's factor", /\* factor\[row\]/, '* factor[row ^ 1u]'],
+    ['a last part of a sum that is left out', /k0 < K; k0/, 'k0 + DEPTH < K; k0', () => wideBert()],
+    ['sums over the last part alone', /total\[i\] \+= vec4<f32>\(acc\[i\]\)/, 'total[i] = vec4<f32>(acc[i])', () => wideBert()],
+    [
+      'activations that are halved twice',
+      /out_factor\[token\] = bitcast<f32>\(down\)/,
+      'out_factor[token] = 0.5f * bitcast<f32>(down)',
+    ],
+    ['numbers of the next four', /h\[row \* \(\(K \+ 3u\) \/ 4u\) \+ k \/ 4u\]/, 'h[row * ((K + 3u) / 4u) + (k / 4u ^ 1u)]'],
+    ['bias that is left out', /factor\[row\] \+ bias\[column\]/, 'factor[row]', () => wideBert()],
+    ['a shader that does not compile', /enable f16;/, 'enable f16; nonsense'],
+    ['numbers that are not finite', /let up = /, 'let up = 1e30f * '],
+  ];
+  (gpu ? test : test.skip).each(liesInHalves)(
+    'products in f16 that lie are replaced: %s',
+    async (_, find, put, model = () => tiny) => {
+      let changed = 0;
+      const shader = (code: string) => {
+        if (!/enable f16|out_factor/.test(code)) return code;
+        const lie = code.replace(find, put);
+        if (lie !== code) ++changed;
+        return lie;
+      };
+      env.gpu = withHalves(gpu!, { shader });
+      const pipe = await load(model(), { dtype: 'f16' });
+      expect(changed).toBeGreaterThan(0);
+      const { device, gpu: facts } = pipe.info() as ModelInfo;
+      expect([device, facts!.products]).toEqual(['webgpu', 'f32']);
+      expect(facts!.bound).toBeLessThan(2e-5);
+      await pipe.dispose();
+    },
+  );
 
   onGpu('pooling that lies, when it is first used', async () => {
     const pipe = await loadWith({ shader: (code) => code.replace('value /= f32(end - first)', 'value /= f32(end - start + 1u)') });

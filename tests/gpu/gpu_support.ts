@@ -69,6 +69,33 @@ export function faulty(gpu: GPU, faults: Faults): GPU {
   } as unknown as GPU;
 }
 
+/** What stands for f16 in WGSL where a device lacks it: numbers of f32. The activations are still rounded to f16. */
+const withoutHalves = (code: string) =>
+  code
+    .replace('enable f16;', '')
+    .replace('bitcast<vec4<f16>>(two)', 'vec4<f32>(unpack2x16float(two.x), unpack2x16float(two.y))')
+    .replace(/\bf16\b/g, 'f32');
+
+/** gpu as one with shader-f16. Where it has none, f32 stands for f16. faults: as of faulty(). */
+export function withHalves(gpu: GPU, faults: Faults = {}): GPU {
+  let has = false;
+  const own = faulty(gpu, {
+    ...faults,
+    shader: (code) => (has ? (faults.shader?.(code) ?? code) : withoutHalves(faults.shader?.(code) ?? code)),
+  });
+  return {
+    wgslLanguageFeatures: gpu.wgslLanguageFeatures,
+    requestAdapter: async (options?: GPURequestAdapterOptions) => {
+      const adapter = await own.requestAdapter(options);
+      if (!adapter) return adapter;
+      has = adapter.features.has('shader-f16');
+      const requestDevice = (description?: GPUDeviceDescriptor) =>
+        adapter.requestDevice({ ...description, requiredFeatures: has ? description?.requiredFeatures : [] });
+      return { limits: adapter.limits, info: adapter.info, features: new Set(['shader-f16']), requestDevice };
+    },
+  } as unknown as GPU;
+}
+
 /** A tokenizer that makes a token of each small letter, for models without one. */
 const tokenizer = () => ({
   version: '1.0',
@@ -97,8 +124,11 @@ export function withLetters(directory: string): Files {
 
 type Shapes = [name: string, shape: number[]][];
 
+/** A weight in place of a random one. */
+type Change = (value: number, name: string, at: number) => number;
+
 /** The files of a model with random weights. */
-function randomModel(config: object, shapes: Shapes): Files {
+function randomModel(config: object, shapes: Shapes, change: Change = (value) => value): Files {
   let random = 7;
   const next = () => (random = (Math.imul(random, 1664525) + 1013904223) >>> 0) / 2 ** 32 - 0.5;
   const header: Record<string, object> = {};
@@ -108,7 +138,7 @@ function randomModel(config: object, shapes: Shapes): Files {
     const scale = shape.length === 1 ? 0.2 : name.includes('embed') ? 2 : 3.5 / Math.sqrt(shape[1]!);
     const middle = /norm.weight/i.test(name) ? 1 : 0;
     header[name] = { dtype: 'F32', shape, data_offsets: [4 * values.length, 4 * (values.length + count)] };
-    for (let i = 0; i < count; ++i) values.push(middle + scale * next());
+    for (let i = 0; i < count; ++i) values.push(change(middle + scale * next(), name, i));
   }
   const json = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
   const head = json(header);
@@ -123,7 +153,7 @@ function randomModel(config: object, shapes: Shapes): Files {
 }
 
 /** A BERT of one layer with random weights and rows of three groups of q8. */
-export function wideBert(): Files {
+export function wideBert(change?: Change): Files {
   const config = {
     model_type: 'bert',
     architectures: ['BertModel'],
@@ -143,18 +173,22 @@ export function wideBert(): Files {
     [`${name}.bias`, [out]],
   ];
   const norm = (name: string): Shapes => ['weight', 'bias'].map((part) => [`${name}.${part}`, [192]]);
-  return randomModel(config, [
-    ['embeddings.word_embeddings.weight', [28, 192]],
-    ['embeddings.position_embeddings.weight', [64, 192]],
-    ['embeddings.token_type_embeddings.weight', [2, 192]],
-    ...norm('embeddings.LayerNorm'),
-    ...['query', 'key', 'value'].flatMap((name) => linear(`${layer}.attention.self.${name}`, 192, 192)),
-    ...linear(`${layer}.attention.output.dense`, 192, 192),
-    ...norm(`${layer}.attention.output.LayerNorm`),
-    ...linear(`${layer}.intermediate.dense`, 320, 192),
-    ...linear(`${layer}.output.dense`, 192, 320),
-    ...norm(`${layer}.output.LayerNorm`),
-  ]);
+  return randomModel(
+    config,
+    [
+      ['embeddings.word_embeddings.weight', [28, 192]],
+      ['embeddings.position_embeddings.weight', [64, 192]],
+      ['embeddings.token_type_embeddings.weight', [2, 192]],
+      ...norm('embeddings.LayerNorm'),
+      ...['query', 'key', 'value'].flatMap((name) => linear(`${layer}.attention.self.${name}`, 192, 192)),
+      ...linear(`${layer}.attention.output.dense`, 192, 192),
+      ...norm(`${layer}.attention.output.LayerNorm`),
+      ...linear(`${layer}.intermediate.dense`, 320, 192),
+      ...linear(`${layer}.output.dense`, 192, 320),
+      ...norm(`${layer}.output.LayerNorm`),
+    ],
+    change,
+  );
 }
 
 /** A Llama of two layers with random weights, rows of several parts and groups, heads of 48 numbers, and texts of 600 tokens. */

@@ -113,15 +113,24 @@ export abstract class Accelerator implements ForwardPasses {
     return this.how.auto && this.gpu.timing !== undefined;
   }
 
-  /** A device with the model's weights, which has shown that it is right. */
-  private async start(): Promise<void> {
+  /** A device with the model's weights, which has shown that it is right. halves: products in f16 are tried first. */
+  private async start(halves = this.how.dtype === 'f16'): Promise<void> {
     const { owner, plan, gpu, how } = this;
     const device = await Device.open();
     this.device = device;
     gpu.adapter = device.name;
-    const program = await Program.make(device, plan, (run) => owner.call(run), this.cached);
-    Object.assign(gpu, await this.prove(program, kWhole.includes(how.dtype)));
-    this.program = program;
+    const whole = kWhole.includes(how.dtype);
+    const wanted = halves && device.halves;
+    try {
+      const program = await Program.make(device, plan, (run) => owner.call(run), this.cached, wanted);
+      Object.assign(gpu, await this.prove(program, whole));
+      gpu.products = whole ? 'int8' : program.halves > 0 ? 'f16' : 'f32';
+      this.program = program;
+    } catch (error) {
+      if (!wanted) throw error;
+      device.destroy();
+      await this.start(false); // what fails or computes wrong in f16 may be right in f32
+    }
   }
 
   /** Measures both, unless this adapter and this kind of model were measured before. */

@@ -29,6 +29,8 @@ export class Device {
     readonly name: string,
     /** Whether WGSL has products of packed bytes. */
     readonly packedDot: boolean,
+    /** Whether WGSL has arithmetic in f16. */
+    readonly halves: boolean,
   ) {
     gpu.addEventListener?.('uncapturederror', (event) => {
       event.preventDefault?.();
@@ -48,10 +50,12 @@ export class Device {
       const adapter = await own.requestAdapter({ powerPreference: 'high-performance' });
       if (!adapter) throw new DeviceError('WebGPU has no adapter here');
       const requiredLimits = Object.fromEntries(kLimits.map((limit) => [limit, adapter.limits[limit]]));
-      const device = await adapter.requestDevice({ requiredLimits });
+      const halves = adapter.features?.has('shader-f16') ?? false;
+      const device = await adapter.requestDevice({ requiredLimits, requiredFeatures: halves ? ['shader-f16'] : [] });
       const { vendor = '', architecture = '', device: model = '', description = '' } = adapter.info ?? {};
       const name = [vendor, architecture, model, description].filter(Boolean).join(' ') || 'unnamed';
-      return new Device(device, name, own.wgslLanguageFeatures?.has('packed_4x8_integer_dot_product') ?? false);
+      const packedDot = own.wgslLanguageFeatures?.has('packed_4x8_integer_dot_product') ?? false;
+      return new Device(device, name, packedDot, halves);
     } catch (error) {
       throw error instanceof DeviceError ? error : new DeviceError(`WebGPU's adapter or device: ${why(error)}`);
     }

@@ -174,6 +174,15 @@ export function roundingsOf({ attentions }: Plan, uses: readonly Use[]): number 
 }
 
 /**
+ * How far rows may be if products are in f16. An activation is rounded to f16, by an error that is uniform within 2^-11 of it. So is each partial sum of a chain of
+ * 16, which adds 136 / 16 such squares for each product. Together they are 9.5 / 3 squares of 2^-11, and products of independent errors add up. Times 4, as above.
+ */
+export function roundingsOfHalves(uses: readonly Use[]): number {
+  const products = uses.reduce((sum, { steps }) => sum + steps.filter(({ op }) => op === 'linear').length, 0);
+  return 4 * 2 ** -11 * Math.sqrt((products * 9.5) / 3);
+}
+
+/**
  * How far a row may be in q8 if it attends to rows with activations that were rounded to another step. One of 32 keys has a value that differs by a
  * step, which is 6 / 192 of a standard deviation, in one of `width` numbers. Four such keys are twice that.
  */

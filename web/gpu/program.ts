@@ -55,24 +55,30 @@ export class Program {
     /** Most tokens of a batch. */
     readonly budget: number,
     cached: boolean,
+    halves: boolean,
   ) {
     this.counts = device.uniform(16);
     this.starts = device.storage(4 * (budget + 1));
     this.skip = device.storage(4 * budget);
     if (cached) this.cache = new Cache(device, plan);
     this.cache?.reserve(1, 1);
-    this.steps = new Steps(device, plan, call, budget, this.cache);
+    this.steps = new Steps(device, plan, call, budget, this.cache, halves);
   }
 
-  /** cached: sequences go on in slots, and have logits. A DeviceError for what the device refuses, an UnsupportedError for weights in a form that it does not read. */
-  static async make(device: Device, plan: Plan, call: Call, cached: boolean): Promise<Program> {
+  /** How many products are in f16. */
+  get halves(): number {
+    return this.steps.halves;
+  }
+
+  /** cached: sequences go on in slots, and have logits; halves: products in f16 are wanted. A DeviceError for what the device refuses, an UnsupportedError for weights in a form that it does not read. */
+  static async make(device: Device, plan: Plan, call: Call, cached: boolean, halves = false): Promise<Program> {
     const perToken = 4 * Math.max(...plan.uses.map(({ values }) => values.reduce((sum, { width }) => sum + width, 0)), 1);
     const room = Math.floor(kMostValues / perToken / kTile.rows) * kTile.rows;
     const budget = cached
       ? Math.min(kMostTogether, Math.max(room, kTile.rows))
       : Math.min(kMostTokens, Math.max(plan.positions, room));
     return device.checked(async () => {
-      const program = new Program(device, plan, call, budget, cached);
+      const program = new Program(device, plan, call, budget, cached, halves);
       await program.build();
       return program;
     });

@@ -3,7 +3,7 @@
 import type { DeviceBatchAnswer, PoolingMode } from '../host/seam.js';
 import { positionsOf, windowsOf, type Sequences } from './batch.js';
 import { DeviceError } from './device.js';
-import { fewSteps, roundingsOf, roundingsOfSums, stepsOf, type Plan, type Use } from './plan.js';
+import { fewSteps, roundingsOf, roundingsOfHalves, roundingsOfSums, stepsOf, type Plan, type Use } from './plan.js';
 import { kMostTokens, type Program } from './program.js';
 import type { Call } from './weights.js';
 
@@ -127,10 +127,17 @@ export const partsOf = ({ uses }: Plan, { states }: Reference): Part[] =>
 /**
  * In f32 no row of any part may be farther from the processor's than the roundings of that part's sums explain (`roundingsOf`). In q8 whole numbers are exact, and
  * few activations lie so near to the middle of two steps that a rounding of f32 moves one to the next. A row with such activations may differ by the steps of the
- * part (`stepsOf`), and rows that attend to it by little (`fewSteps`). So a quarter of the rows must be within that.
+ * part (`stepsOf`), and rows that attend to it by little (`fewSteps`). So a quarter of the rows must be within that. halves: products are in f16.
  */
-export function checkPart(name: string, rows: readonly number[], plan: Plan, uses: readonly Use[], q8: boolean): void {
-  const roundings = roundingsOf(plan, uses);
+export function checkPart(
+  name: string,
+  rows: readonly number[],
+  plan: Plan,
+  uses: readonly Use[],
+  q8: boolean,
+  halves = false,
+): void {
+  const roundings = roundingsOf(plan, uses) + (halves ? roundingsOfHalves(uses) : 0);
   if (q8) check(name, quartile(rows), roundings + fewSteps(plan.hidden));
   check(name, Math.max(...rows), roundings + (q8 ? stepsOf(uses) : 0));
 }
@@ -140,11 +147,11 @@ export function checkPart(name: string, rows: readonly number[], plan: Plan, use
  * sqrt(2) times the noise that q8 has of its own. The processor measures that: its pass over embeddings that are moved by half a step at most. The bound is sqrt(2)
  * times what it measures, twice q8's own noise.
  */
-export function checkWhole(states: Float32Array, plan: Plan, { right, moved }: Reference): Proof {
+export function checkWhole(states: Float32Array, plan: Plan, { right, moved }: Reference, halves = false): Proof {
   const { hidden } = plan;
   const distance = mean(distances(states, right, hidden));
   const noise = moved ? Math.SQRT2 * mean(distances(moved, right, hidden)) : 0;
-  const bound = roundingsOf(plan, plan.uses) + noise;
+  const bound = roundingsOf(plan, plan.uses) + noise + (halves ? roundingsOfHalves(plan.uses) : 0);
   check('vectors', distance, bound);
   return { distance, bound };
 }
@@ -152,11 +159,12 @@ export function checkWhole(states: Float32Array, plan: Plan, { right, moved }: R
 /** Proves all but pooling. */
 export async function prove(program: Program, plan: Plan, reference: Reference): Promise<Proof> {
   const { sequences, states, moved } = reference;
+  const halves = program.halves > 0;
   for (const { from, to, name } of partsOf(plan, reference)) {
     const rows = distances(await program.part(sequences, from, to, states[from - 1]), states[from]!, plan.hidden);
-    checkPart(name, rows, plan, plan.uses.slice(from, to), moved !== undefined);
+    checkPart(name, rows, plan, plan.uses.slice(from, to), moved !== undefined, halves);
   }
-  return checkWhole(await program.run(sequences, []), plan, reference);
+  return checkWhole(await program.run(sequences, []), plan, reference, halves);
 }
 
 /** How a sequence's states [rows, width], without those that are skipped, become a vector (src/ops/pooling.cpp); first: the place of the first row. */

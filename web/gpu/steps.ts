@@ -5,7 +5,17 @@ import { DeviceError, type Device } from './device.js';
 import type { Plan, Step, Use } from './plan.js';
 import { attention, attentionOfOne } from './shaders/attention.js';
 import { productOfFew, productWholeOfFew, store } from './shaders/decode.js';
-import { kGroup, kTile, product, productWhole, quantize, type Floats, type Whole } from './shaders/product.js';
+import {
+  kGroup,
+  kTile,
+  halve,
+  product,
+  productHalves,
+  productWhole,
+  quantize,
+  type Floats,
+  type Whole,
+} from './shaders/product.js';
 import * as rows from './shaders/rows.js';
 import type { Kernel } from './shaders/shader.js';
 import { Weights, type Call } from './weights.js';
@@ -59,6 +69,9 @@ export class Steps {
   readonly rebinds: (() => void)[] = [];
   private readonly weights: Weights;
   private quantized: GPUBuffer[] | undefined;
+  private halved: GPUBuffer[] | undefined;
+  /** Products in f16. */
+  halves = 0;
 
   constructor(
     private readonly device: Device,
@@ -67,20 +80,31 @@ export class Steps {
     /** Most tokens of a batch. */
     private readonly budget: number,
     private readonly cache: Cache | undefined,
+    /** Whether products in f16 are wanted; with a cache there are none, since tokens are multiplied by other kernels there. */
+    halves: boolean,
   ) {
     this.blocks = device.storage(32 * budget);
-    this.weights = new Weights(device, plan, call);
+    this.weights = new Weights(device, plan, call, halves && !cache);
   }
 
-  /** Activations in whole numbers of the widest product. */
-  private forWhole(): GPUBuffer[] {
-    const { plan, device, budget } = this;
+  /** Activations of the widest product. */
+  private get depth(): number {
+    const { plan } = this;
     const uses = plan.head ? [...plan.uses, plan.head] : plan.uses;
-    const depth = Math.max(
+    return Math.max(
       ...uses.flatMap(({ steps, values }) => steps.map(({ op, x }) => (op === 'linear' ? values[x]!.width || plan.hidden : 0))),
     );
-    const groups = Math.ceil(depth / kGroup);
+  }
+  /** Room for activations in whole numbers. */
+  private forWhole(): GPUBuffer[] {
+    const { device, budget } = this;
+    const groups = Math.ceil(this.depth / kGroup);
     return (this.quantized ??= [device.storage(groups * kGroup * budget), device.storage(8 * groups * budget)]);
+  }
+  /** Room for activations in f16. */
+  private forHalves(): GPUBuffer[] {
+    const { device, budget } = this;
+    return (this.halved ??= [device.storage(8 * Math.ceil(this.depth / 4) * budget), device.storage(4 * budget)]);
   }
 
   private input(name: string, of: (sequences: Sequences) => Uint32Array, width = 1): GPUBuffer {
@@ -204,7 +228,7 @@ export class Steps {
   }
 
   private linear(place: Place, step: Step, x: GPUBuffer, out: GPUBuffer): Promise<Dispatch>[] {
-    const { type, shape, parts } = this.weights.of(place.use, step);
+    const { type, shape, parts, halves } = this.weights.of(place.use, step);
     const n = place.use.values[step.out]!.width;
     const k = shape[1]!;
     const own = { n, k, bias: parts.has('bias'), activation: step.variant };
@@ -213,6 +237,19 @@ export class Steps {
     const panels =
       (rows: number): Groups =>
       ({ tokens }) => [Math.ceil(n / 8), Math.ceil(tokens / rows)];
+    if (halves) {
+      this.halves += 1;
+      const [h, factor] = this.forHalves();
+      return [
+        this.dispatch(place, halve(k), [x, h, factor], ({ tokens }) => [tokens, 1]),
+        this.dispatch(
+          place,
+          productHalves(halves, own),
+          [h, factor, part('weight'), halves === 'mixed' ? part('scale') : undefined, part('bias'), out],
+          tiles,
+        ),
+      ];
+    }
     const whole = type === 'f32' || type === 'f16' ? undefined : (type as Whole);
     const floats = type as Floats;
     const { packedDot } = this.device;

@@ -16,6 +16,8 @@ export interface GpuFacts {
   distance: number;
   /** The upper bound that `distance` met. */
   bound: number;
+  /** The arithmetic of products: 'int8' if weights are held as `q8` or `q4`; 'f16' if they are held as `f16` and the device computes with it; else 'f32'. */
+  products?: 'f32' | 'f16' | 'int8';
   /** How often the device was lost and replaced. */
   recovered: number;
   /** Number of texts, windows or generation calls that the processor computed again, because the GPU's numbers were not finite. */

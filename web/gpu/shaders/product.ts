@@ -1,5 +1,6 @@
 // Products: out [tokens, n] = activation(x W^T + bias). A workgroup of 16 x 16 threads makes a tile of the result, each thread 4 x 4 numbers of it, from tiles of
-// x and W in workgroup memory. A number is a sum of parts in rising k, each one chain of multiply-adds over 64 numbers, wherever its row is in the batch.
+// x and W in workgroup memory. A number is a sum of parts in rising k, each one chain of multiply-adds over 64 numbers (in f16: 16), wherever its row is in the
+// batch.
 import { activation } from './activations.js';
 import { shader, type Buffers, type Kernel } from './shader.js';
 
@@ -23,17 +24,17 @@ const ROWS = ${kTile.rows}u;
 const COLUMNS = ${kTile.columns}u;
 const DEPTH = ${kTile.depth}u;`;
 
-const store = ({ bias }: ProductShape) => `
+const store = ({ bias }: ProductShape, factor = '') => `
   for (var i = 0u; i < 4u; i++) {
     let row = row0 + local.y * 4u + i;
     if (row >= batch.tokens) { break; }
     for (var j = 0u; j < 4u; j++) {
       let column = column0 + local.x * 4u + j;
-      if (column < N) { out[row * N + column] = activation(total[i][j]${bias ? ' + bias[column]' : ''}); }
+      if (column < N) { out[row * N + column] = activation(total[i][j]${factor}${bias ? ' + bias[column]' : ''}); }
     }
   }`;
 
-/** Buffers of W in f32 or f16. */
+/** Buffers of W in f32 or f16, which is multiplied as f32. */
 export const kFloats: Record<Floats, Buffers> = {
   f32: { w: 'vec4<f32>' },
   f16: { w: 'vec2<u32>', scale: 'vec4<f32>' },
@@ -105,6 +106,109 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) l
     }
     workgroupBarrier();
   }${store(shape)}
+}`,
+  );
+}
+
+/** The largest activation of a row is less than this in f16, so that 16 products with weights of up to 127 stay within its range. */
+const kMostHalf = 32;
+
+/** How W is held where products are in f16; mixed: some columns in bf16. */
+export type Halves = 'f16' | 'mixed';
+
+/**
+ * In f16, with sums over 16 products in f32. h: activations as of halve(), [tokens][ceil(K / 4)]. W: panels of 8 columns, [ceil(n / 8)][k][8].
+ */
+export function productHalves(held: Halves, shape: ProductShape): Kernel {
+  const mixed = held === 'mixed';
+  return shader(
+    {
+      h: 'vec2<u32>',
+      factor: 'f32',
+      w: 'vec2<u32>',
+      ...(mixed && { scale: 'vec4<f32>' }),
+      ...(shape.bias && { bias: 'f32' }),
+      out: 'f32',
+    },
+    `${head(shape)}
+${activation(shape.activation)}
+${mixed ? floats('f16') : ''}
+fn halves(two: vec2<u32>) -> vec4<f16> { return bitcast<vec4<f16>>(two); }
+var<workgroup> xs: array<f16, ${kTile.depth * kTile.rows}>;  // [k][row]
+var<workgroup> ws: array<vec4<f16>, ${(kTile.depth * kTile.columns) / 4}>;  // [k][column / 4]
+@compute @workgroup_size(16, 16)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let row0 = group.y * ROWS;
+  let column0 = group.x * COLUMNS;
+  var total = array<vec4<f32>, 4>();
+  for (var k0 = 0u; k0 < K; k0 += DEPTH) {
+    {
+      let row = row0 + thread / 4u;
+      let k = k0 + thread % 4u * 4u;
+      var value = vec4<f16>();
+      if (row < batch.tokens && k < K) { value = halves(h[row * ((K + 3u) / 4u) + k / 4u]); }
+      for (var i = 0u; i < 4u; i++) { xs[(thread % 4u * 4u + i) * ROWS + thread / 4u] = value[i]; }
+    }
+    {
+      let k = k0 + thread / 16u;
+      let column = column0 + thread % 16u * 4u;
+      var value = vec4<f16>();
+      let at = (column / 8u * K + k) * 2u + column / 4u % 2u;
+      if (column < N && k < K) { value = ${mixed ? 'vec4<f16>(four(at, column / 4u))' : 'halves(w[at])'}; }
+      ws[thread] = value;
+    }
+    workgroupBarrier();
+    var acc = array<vec4<f16>, 4>();
+    for (var k = 0u; k < DEPTH; k++) {
+      let b = ws[k * 16u + local.x];
+      let first_at = k * ROWS + local.y * 4u;
+      acc[0] = fma(vec4<f16>(xs[first_at]), b, acc[0]);
+      acc[1] = fma(vec4<f16>(xs[first_at + 1u]), b, acc[1]);
+      acc[2] = fma(vec4<f16>(xs[first_at + 2u]), b, acc[2]);
+      acc[3] = fma(vec4<f16>(xs[first_at + 3u]), b, acc[3]);
+    }
+    for (var i = 0u; i < 4u; i++) { total[i] += vec4<f32>(acc[i]); }
+    workgroupBarrier();
+  }${store(shape, ' * factor[row]')}
+}`,
+    'enable f16;',
+  );
+}
+
+/**
+ * The activations of productHalves, four in two words, [tokens][ceil(K / 4)]. A row is times a power of two, so that its largest number is from 16 to 32;
+ * factor, [tokens], undoes that. A row with a number that is not finite gets such a factor, so that the result shows it.
+ */
+export function halve(k: number): Kernel {
+  return shader(
+    { x: 'f32', out: 'vec2<u32>', out_factor: 'f32' },
+    `
+const K = ${k}u;
+const WORDS = ${Math.ceil(k / 4)}u;
+var<workgroup> most: array<u32, 64>;
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let token = group.x;
+  var largest = 0u;
+  for (var k = thread; k < K; k += 64u) { largest = max(largest, bitcast<u32>(x[token * K + k]) & 0x7fffffffu); }
+  most[thread] = largest;
+  for (var half = 32u; half > 0u; half /= 2u) {
+    workgroupBarrier();
+    if (thread < half) { most[thread] = max(most[thread], most[thread + half]); }
+  }
+  workgroupBarrier();
+  let exponent = clamp(most[0] >> 23u, ${Math.log2(kMostHalf)}u, 254u);
+  let up = bitcast<f32>((${127 + 127 + Math.log2(kMostHalf) - 1}u - exponent) << 23u);
+  for (var word = thread; word < WORDS; word += 64u) {
+    var value = vec4<f32>();
+    for (var i = 0u; i < 4u; i++) { if (word * 4u + i < K) { value[i] = x[token * K + word * 4u + i] * up; } }
+    out[token * WORDS + word] = vec2<u32>(pack2x16float(value.xy), pack2x16float(value.zw));
+  }
+  if (thread == 0u && token < batch.tokens) {
+    var down = (exponent - ${Math.log2(kMostHalf) - 1}u) << 23u;
+    if (most[0] >= 0x7f800000u) { down = 0x7fc00000u | most[0]; }
+    out_factor[token] = bitcast<f32>(down);
+  }
 }`,
   );
 }

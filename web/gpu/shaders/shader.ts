@@ -14,9 +14,10 @@ const declared = (buffers: Buffers) =>
       `@group(0) @binding(${i + 1}) var<storage, ${name.startsWith('out') ? 'read_write' : 'read'}> ${name}: array<${type}>;`,
   );
 
-/** The counts of the batch that runs, buffers, and a body. */
-export const shader = (buffers: Buffers, body: string): Kernel => ({
+/** The counts of the batch that runs, buffers, and a body. extension: what of WGSL is enabled first. */
+export const shader = (buffers: Buffers, body: string, extension = ''): Kernel => ({
   code: [
+    extension,
     'struct Batch { tokens: u32, sequences: u32, blocks: u32, unused: u32 }',
     '@group(0) @binding(0) var<uniform> batch: Batch;',
     ...declared(buffers),
