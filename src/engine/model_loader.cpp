@@ -293,8 +293,13 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, 
     // A layer of torch in a file of its own (bge-m3's) has the names of a Dense module.
     if (file.ends_with(".pt")) return file.substr(0, file.size() - 3) + "/linear." + std::string(name);
     // Encoders below a SpanHead, below a LabelHead. The rest of those models has the name that it has.
-    constexpr std::string_view kOfSpans = "token_rep_layer.bert_layer.model.", kOfLabels = "model.encoder_model.";
+    constexpr std::string_view kOfSpans = "token_rep_layer.bert_layer.model.", kOfLabels = "model.encoder_model.",
+                               kOfSchema = "encoder.";
     if (model_->label_head_ && !name.starts_with(kOfLabels)) return std::string(name);
+    if (model_->span_head_ && model_->span_head_->config().is_schema()) {
+      if (!name.starts_with(kOfSchema)) return std::string(name);
+      name.remove_prefix(kOfSchema.size());
+    }
     for (const std::string_view prefix : {kOfSpans, kOfLabels}) {
       if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
     }

@@ -48,7 +48,16 @@ Result<std::unique_ptr<SpanHead>> read_head(const Documents& documents, Transfor
   auto config = read_span_config(json.value().root());
   if (!config.ok()) return config.error();
   const bool has_encoder_config = json.value().root()["encoder_config"].is_object();
-  if (auto added = add_tokens(config.value(), has_encoder_config, encoder, tokenizer); !added.ok()) return added.error();
+  if (config.value().is_schema()) {
+    config.value().hidden = encoder.hidden_size;
+    const auto marker = tokenizer.token_to_id(config.value().ent_token);
+    if (!marker) return model_format_error("tokenizer.json: expected the token '" + config.value().ent_token + "', found none");
+    config.value().class_token = *marker;
+  }
+  if (config.value().is_schema()) {
+    // its tokenizer has all tokens, its encoder a row for each
+  } else if (auto added = add_tokens(config.value(), has_encoder_config, encoder, tokenizer); !added.ok())
+    return added.error();
   if (config.value().class_token >= encoder.vocab_size) {
     return json.value().root()["class_token_index"].mismatch("an id below vocab_size " + std::to_string(encoder.vocab_size));
   }

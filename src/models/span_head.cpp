@@ -15,6 +15,8 @@ constexpr std::int64_t kMostSpanWidth = 1 << 10;
 constexpr std::int64_t kMostWords = 1 << 14;
 constexpr std::int64_t kMostRnnLayers = 16;
 constexpr std::int64_t kMostVocab = 1 << 24;
+// Words of a window with a schema: the package reads a text of any length at once.
+constexpr std::int64_t kSchemaWords = 512;
 // Spans, or words, that a product takes at a time.
 constexpr std::int64_t kBlock = 128;
 
@@ -31,14 +33,44 @@ void reject_relatives(Fields& config) {
 
 }  // namespace
 
+namespace {
+
+constexpr std::pair<std::string_view, PoolingMode> kPoolings[] = {
+    {"first", PoolingMode::kCls}, {"last", PoolingMode::kLastToken}, {"mean", PoolingMode::kMean}, {"max", PoolingMode::kMax}};
+
+// config.json of the package gliner2. Older files have max_width outside of span_head, and no architecture.
+Result<SpanConfig> read_schema_config(JsonRef json) {
+  Fields config(json);
+  SpanConfig out;
+  config.expect("architecture", "span");
+  constexpr std::pair<std::string_view, CountingLayer> kLayers[] = {{"count_lstm", CountingLayer::kLstm},
+                                                                    {"count_lstm_v2", CountingLayer::kLstmV2}};
+  out.counting = config.choice("counting_layer", kLayers, "count_lstm");
+  out.pooling = config.choice("token_pooling", kPoolings, "first");
+  out.max_width = config.size_or("max_width", kMostSpanWidth, 8);
+  if (json["span_head"].is_object()) {
+    Fields span(json["span_head"]);
+    span.expect("span_mode", "markerV0");
+    out.max_width = span.size_or("max_width", kMostSpanWidth, out.max_width);
+    if (!span.ok()) return span.error();
+  }
+  out.max_words = kSchemaWords;
+  out.ent_token = "[E]";
+  out.sep_token = "[SEP_TEXT]";
+  if (!config.ok()) return config.error();
+  return out;
+}
+
+}  // namespace
+
 Result<SpanConfig> read_span_config(JsonRef json) {
+  const auto type = json["model_type"].as_string_or("");
+  if (type.ok() && type.value() == "extractor") return read_schema_config(json);
   Fields config(json);
   SpanConfig out;
   reject_relatives(config);
   constexpr std::pair<std::string_view, bool> kModes[] = {{"markerV0", false}, {"token_level", true}, {"token-level", true}};
   out.by_token = config.choice("span_mode", kModes, "markerV0");
-  constexpr std::pair<std::string_view, PoolingMode> kPoolings[] = {
-      {"first", PoolingMode::kCls}, {"last", PoolingMode::kLastToken}, {"mean", PoolingMode::kMean}, {"max", PoolingMode::kMax}};
   out.pooling = config.choice("subtoken_pooling", kPoolings, "first");
   config.expect("words_splitter_type", "whitespace");
   out.hidden = config.size_or("hidden_size", kMostHidden, 512);
@@ -88,7 +120,12 @@ void SpanHead::take_weights(Arena& arena, const Kernels& kernels) {
     scores_ = linear_of(inner, 3);
     return;
   }
-  for (Mlp* mlp : {&prompt_, &start_, &end_}) *mlp = {linear_of(hidden, inner), linear_of(inner, hidden)};
+  if (config_.is_schema()) {
+    schema_.take_weights(arena, kernels, config_.counting, hidden);
+  } else {
+    prompt_ = {linear_of(hidden, inner), linear_of(inner, hidden)};
+  }
+  for (Mlp* mlp : {&start_, &end_}) *mlp = {linear_of(hidden, inner), linear_of(inner, hidden)};
   from_start_ = linear_of(hidden, inner);
   from_end_ = linear_of(hidden, inner, false);
   onto_labels_ = linear_of(hidden, inner, false);
@@ -121,13 +158,18 @@ std::vector<WeightTarget> SpanHead::weight_targets() const {
     linear_targets("scorer.out_mlp.3", scores_);
     return std::move(list.targets);
   }
-  const std::string spans = "span_rep_layer.span_rep_layer.";
-  for (const auto& [name, mlp] : {std::pair<std::string, const Mlp*>("prompt_rep_layer", &prompt_),
-                                  {spans + "project_start", &start_},
-                                  {spans + "project_end", &end_}}) {
-    linear_targets(name + ".0", mlp->up);
-    linear_targets(name + ".3", mlp->down);
+  const std::string spans = config_.is_schema() ? "span_rep.span_rep_layer." : "span_rep_layer.span_rep_layer.";
+  const auto mlp_targets = [&](const std::string& name, const Mlp& mlp) {
+    linear_targets(name + ".0", mlp.up);
+    linear_targets(name + ".3", mlp.down);
+  };
+  if (config_.is_schema()) {
+    schema_.add_targets(list);
+  } else {
+    mlp_targets("prompt_rep_layer", prompt_);
   }
+  mlp_targets(spans + "project_start", start_);
+  mlp_targets(spans + "project_end", end_);
   split(spans + "out_project.0", {&from_start_, &from_end_});
   list.transposed_linear(spans + "out_project.3", onto_labels_, 0, inner, false);
   list.vector(spans + "out_project.3.bias", last_bias_, hidden);
@@ -196,6 +238,7 @@ std::vector<float> SpanHead::project(const Compute& compute, const float* states
 }
 
 Result<void> SpanHead::find(const Compute& compute, const Request& request, std::vector<ScoredSpan>& spans) const {
+  if (config_.is_schema() && !schema_.any(compute, request.parent)) return {};
   const std::vector<float> words = run_rnn(compute, request.words, request.num_words);
   return config_.by_token ? find_by_token(compute, request, words, spans) : find_by_span(compute, request, words, spans);
 }
@@ -204,7 +247,14 @@ Result<void> SpanHead::find_by_span(const Compute& compute, const Request& reque
                                     std::vector<ScoredSpan>& spans) const {
   const std::int64_t hidden = config_.hidden, inner = 4 * hidden, num_labels = request.num_labels;
   // A label's row of weights and its bias.
-  const std::vector<float> prompts = run_mlp(compute, prompt_, request.labels, num_labels, Activation::kNone);
+  std::vector<float> prompts;
+  if (config_.is_schema()) {
+    auto rows = schema_.rows(compute, request.labels, num_labels);
+    if (!rows.ok()) return rows.error();
+    prompts = std::move(rows).value();
+  } else {
+    prompts = run_mlp(compute, prompt_, request.labels, num_labels, Activation::kNone);
+  }
   const auto take = [&](Arena& arena) { return take_linear(arena, compute.kernels, WeightType::kF32, inner, num_labels, true); };
   Arena measure;
   take(measure);
@@ -240,7 +290,7 @@ Result<void> SpanHead::find_by_span(const Compute& compute, const Request& reque
     for (; begin < end; ++begin) {
       for (std::int64_t width = 0; width < width_at(begin); ++width) {
         for (std::int64_t label = 0; label < num_labels; ++label, ++score) {
-          if (!(*score > request.threshold)) continue;
+          if (!(*score > request.threshold) && !(config_.is_schema() && *score == request.threshold)) continue;
           if (auto added = add(request, begin, begin + width, label, *score, spans); !added.ok()) return added;
         }
       }

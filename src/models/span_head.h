@@ -14,6 +14,7 @@
 #include "core/json.h"
 #include "core/result.h"
 #include "io/weight_loader.h"
+#include "models/schema_labels.h"
 #include "ops/lstm.h"
 #include "ops/pooling.h"
 
@@ -32,6 +33,10 @@ struct SpanConfig {
   std::int64_t vocab = 0;                   // rows of the encoder's table; -1, or a class_token of -1: ent_token and sep_token are
                                             // added to the tokenizer when the model is loaded, and a row for each
   std::string ent_token, sep_token;
+  // GLiNER2's: labels stand in a schema, "( [P] entities ( [E] label [E] label ) ) [SEP_TEXT] word word ..", without the
+  // tokenizer's special tokens. Words are lower-case, addresses are words, and a text ends with a full stop.
+  CountingLayer counting = CountingLayer::kNone;
+  bool is_schema() const { return counting != CountingLayer::kNone; }
 };
 Result<SpanConfig> read_span_config(JsonRef gliner_config);
 
@@ -59,6 +64,7 @@ class SpanHead {
     const float* words;       // [num_words, hidden]
     std::int64_t num_words;   // at least 1
     const float* labels;      // [num_labels, hidden]
+    const float* parent;      // [hidden] of a schema's "[P]"; else null
     std::int64_t num_labels;  // at least 1
     std::int64_t begin, end;  // only spans that begin at these words
     float threshold;
@@ -91,6 +97,7 @@ class SpanHead {
   // as a start and one as an end. The last layer and the product with a label are linear, so they become one row of weights per
   // label.
   Mlp prompt_, start_, end_;
+  SchemaLabels schema_;         // of a schema, in place of prompt_
   LinearWeights from_start_;    // [4 * hidden, hidden], with the bias
   LinearWeights from_end_;      // the same without a bias
   LinearWeights onto_labels_;   // [4 * hidden, hidden], the last layer's transposed matrix

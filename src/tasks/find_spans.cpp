@@ -13,6 +13,15 @@ constexpr std::int64_t kLeastRoom = 16;
 constexpr std::int64_t kWordShare = 4;
 constexpr std::size_t kMostSpans = 1 << 22;
 
+// The words of a text for a schema. A text that ends otherwise gets a full stop, a word that begins where the text ends.
+std::vector<TextSpan> schema_words(std::u16string_view text) {
+  std::vector<TextSpan> words = split_words_and_addresses(text);
+  const bool ends = !text.empty() && std::u16string_view(u".!?").find(text.back()) != std::u16string_view::npos;
+  const auto length = static_cast<std::int32_t>(text.size());
+  if (!ends) words.push_back({length, length + 1});
+  return words;
+}
+
 }  // namespace
 
 std::vector<WordWindow> word_windows(std::span<const std::int64_t> tokens, std::int64_t most_tokens, std::int64_t most_words,
@@ -51,10 +60,62 @@ Result<std::vector<std::int32_t>> FindSpansJob::tokens_of(std::u16string_view wo
   return std::move(encoding.value().ids);
 }
 
-// "<<ENT>> label <<ENT>> label <<SEP>>" with the tokenizer's special tokens around the whole.
 Result<void> FindSpansJob::prepare() {
   if (!model().span_head()) return input_error("find_spans: this model was loaded without its head");
   if (options_.labels.empty()) return input_error("labels: expected at least one, found none");
+  auto prompted = model().span_head()->config().is_schema() ? prepare_schema() : prepare_markers();
+  if (!prompted.ok()) return prompted;
+  const auto taken = static_cast<std::int64_t>(prompt_.size() + ending_.size());
+  room_ = model().max_length() - taken;
+  if (room_ < kLeastRoom) {
+    return input_error("labels: expected at most " + std::to_string(model().max_length() - kLeastRoom) +
+                       " tokens in all (the model reads " + std::to_string(model().max_length()) +
+                       ", labels and text together), found " + std::to_string(taken));
+  }
+  return {};
+}
+
+Result<std::vector<std::int32_t>> FindSpansJob::label_tokens(std::u16string_view label) const {
+  auto tokens = tokens_of(label);
+  if (!tokens.ok()) return tokens.error();
+  const SpanConfig& config = model().span_head()->config();
+  const auto& found = tokens.value();
+  if (found.empty() || std::find(found.begin(), found.end(), config.class_token) != found.end()) {
+    return input_error("labels: expected texts with at least one token and without '" + config.ent_token + "', found '" +
+                       to_utf8(label.substr(0, 40)) + "'");
+  }
+  return tokens;
+}
+
+// "( [P] entities ( [E] label [E] label ) ) [SEP_TEXT]", each tokenized alone.
+Result<void> FindSpansJob::prepare_schema() {
+  const SpanConfig& config = model().span_head()->config();
+  const auto add = [&](std::u16string_view part) -> Result<void> {
+    const auto tokens = tokens_of(part);
+    if (!tokens.ok()) return tokens.error();
+    prompt_.insert(prompt_.end(), tokens.value().begin(), tokens.value().end());
+    return {};
+  };
+  if (auto added = add(u"("); !added.ok()) return added;
+  parent_at_ = static_cast<std::int32_t>(prompt_.size());
+  for (const char16_t* part : {u"[P]", u"entities", u"("}) {
+    if (auto added = add(part); !added.ok()) return added;
+  }
+  for (const std::u16string_view label : options_.labels) {
+    const auto tokens = label_tokens(label);
+    if (!tokens.ok()) return tokens.error();
+    labels_at_.push_back(static_cast<std::int32_t>(prompt_.size()));
+    prompt_.push_back(config.class_token);
+    prompt_.insert(prompt_.end(), tokens.value().begin(), tokens.value().end());
+  }
+  for (const char16_t* part : {u")", u")", u"[SEP_TEXT]"}) {
+    if (auto added = add(part); !added.ok()) return added;
+  }
+  return {};
+}
+
+// "<<ENT>> label <<ENT>> label <<SEP>>" with the tokenizer's special tokens around the whole.
+Result<void> FindSpansJob::prepare_markers() {
   const SpanConfig& config = model().span_head()->config();
   const std::u16string marker = to_utf16(config.ent_token);
   const auto around = model().tokenizer().encode(marker, {});
@@ -71,13 +132,9 @@ Result<void> FindSpansJob::prepare() {
   prompt_.assign(ids.begin(), at);
   ending_.assign(at + 1, ids.end());
   for (const std::u16string_view label : options_.labels) {
-    const auto tokens = tokens_of(label);
+    const auto tokens = label_tokens(label);
     if (!tokens.ok()) return tokens.error();
     const auto& found = tokens.value();
-    if (found.empty() || std::find(found.begin(), found.end(), config.class_token) != found.end()) {
-      return input_error("labels: expected texts with at least one token and without '" + config.ent_token + "', found '" +
-                         to_utf8(label.substr(0, 40)) + "'");
-    }
     labels_at_.push_back(static_cast<std::int32_t>(prompt_.size()) + (config.embed_ent_token ? 0 : 1));
     prompt_.push_back(config.class_token);
     prompt_.insert(prompt_.end(), found.begin(), found.end());
@@ -85,26 +142,23 @@ Result<void> FindSpansJob::prepare() {
   const auto separator = tokens_of(to_utf16(config.sep_token));
   if (!separator.ok()) return separator.error();
   prompt_.insert(prompt_.end(), separator.value().begin(), separator.value().end());
-  const auto taken = static_cast<std::int64_t>(prompt_.size() + ending_.size());
-  room_ = model().max_length() - taken;
-  if (room_ < kLeastRoom) {
-    return input_error("labels: expected at most " + std::to_string(model().max_length() - kLeastRoom) +
-                       " tokens in all (the model reads " + std::to_string(model().max_length()) +
-                       ", labels and text together), found " + std::to_string(taken));
-  }
   return {};
 }
 
 Result<Encoding> FindSpansJob::encode(std::size_t text) {
-  const std::vector<TextSpan> words = split_words(texts_[text]);
+  const SpanConfig& config = model().span_head()->config();
+  const std::vector<TextSpan> words = config.is_schema() ? schema_words(texts_[text]) : split_words(texts_[text]);
   std::vector<std::vector<std::int32_t>> ids;
   std::vector<std::int64_t> counts;
   double unknown = 0, count = 0;
   bool truncated = false;
   const std::int64_t longest = room_ / kWordShare;
   for (const TextSpan& word : words) {
-    auto tokens = tokens_of(
-        texts_[text].substr(static_cast<std::size_t>(word.begin), static_cast<std::size_t>(word.end - word.begin)), &unknown);
+    const auto begin = static_cast<std::size_t>(word.begin), size = static_cast<std::size_t>(word.end - word.begin);
+    const std::u16string lower = !config.is_schema()           ? u""
+                                 : begin < texts_[text].size() ? lower_case(texts_[text].substr(begin, size))
+                                                               : u".";
+    auto tokens = tokens_of(config.is_schema() ? lower : texts_[text].substr(begin, size), &unknown);
     if (!tokens.ok()) return tokens.error();
     std::vector<std::int32_t>& own = tokens.value();
     count += static_cast<double>(own.size());
@@ -115,7 +169,6 @@ Result<Encoding> FindSpansJob::encode(std::size_t text) {
     counts.push_back(static_cast<std::int64_t>(own.size()));
     ids.push_back(std::move(own));
   }
-  const SpanConfig& config = model().span_head()->config();
   std::vector<Encoding> encodings;
   for (const WordWindow& window : word_windows(counts, room_, config.max_words, config.max_width)) {
     Encoding encoding;
@@ -182,6 +235,7 @@ Result<void> FindSpansJob::run_window(const Window& window, const float* hidden,
                                {.words = words.data(),
                                 .num_words = static_cast<std::int64_t>(window.words.size()),
                                 .labels = labels.data(),
+                                .parent = head.config().is_schema() ? rows.data() + parent_at_ * width : nullptr,
                                 .num_labels = static_cast<std::int64_t>(labels_at_.size()),
                                 .begin = window.own_begin,
                                 .end = window.own_end,

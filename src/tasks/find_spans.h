@@ -24,7 +24,7 @@ struct FindSpansOptions {
   std::int64_t first_text = 0;                // index of texts[0] in messages: a host may split one call into several
 };
 
-// Characters begin to end of a text, in UTF-16 units, end exclusive.
+// Characters begin to end of a text, in UTF-16 units, end exclusive. With a schema, end may be one behind the text: the full stop.
 struct FoundSpan {
   std::int32_t text = 0, begin = 0, end = 0;
   std::int32_t label = 0;
@@ -67,6 +67,9 @@ class FindSpansJob final : public TextJob {
   };
 
   Result<void> prepare();
+  Result<void> prepare_markers();
+  Result<void> prepare_schema();
+  Result<std::vector<std::int32_t>> label_tokens(std::u16string_view label) const;
   Result<std::vector<std::int32_t>> tokens_of(std::u16string_view word, double* unknown = nullptr) const;
   Result<Encoding> encode(std::size_t text) override;
   void add(Encoding, std::size_t, bool) override {}
@@ -78,6 +81,7 @@ class FindSpansJob final : public TextJob {
   std::vector<std::int32_t> prompt_;     // ids before the words
   std::vector<std::int32_t> ending_;     // ids after them
   std::vector<std::int32_t> labels_at_;  // [labels] each one's row in the prompt
+  std::int32_t parent_at_ = 0;           // the row of a schema's "[P]"
   std::int64_t room_ = 0;                // tokens for words in a window
   std::deque<Window> windows_;           // encoded, but not yet run
   FindSpansResult result_;

@@ -116,5 +116,9 @@ class Tokenizer {
 
 // The words of a text by the regular expression \w+(?:[-_]\w+)*|\S of Python: what GLiNER calls words.
 std::vector<TextSpan> split_words(std::u16string_view text);
+// The same with marks in words, and URLs, mail addresses and "@name" as words: what GLiNER2 calls words.
+std::vector<TextSpan> split_words_and_addresses(std::u16string_view text);
+// As Python's str.lower().
+std::u16string lower_case(std::u16string_view text);
 
 }  // namespace wattn

@@ -1,4 +1,4 @@
-// zero-shot-ner against the package gliner (tests/goldens/spans), and rejected arguments.
+// zero-shot-ner against the packages gliner and gliner2 (tests/goldens/spans, schemas), and rejected arguments.
 import { join } from 'node:path';
 import { pipeline, type NerEntity } from 'wattn';
 import { expectError, filesOf, goldens, readJson } from './support.js';
@@ -15,6 +15,66 @@ const { cases, texts, labels, options } = readJson('spans/cases.json') as {
 const utf16 = (text: string, codePoints: number) => [...text].slice(0, codePoints).join('').length;
 
 const places = (entities: NerEntity[]) => entities.map(({ label, start, end }) => ({ label, start, end }));
+
+describe('zero-shot-ner with GLiNER2', () => {
+  const schemas = readJson('schemas/cases.json') as { cases: string[]; texts: string[]; labels: string[][]; options: object[] };
+  const schemaFolder = (name: string) => join(goldens, 'schemas', name);
+
+  it.each(schemas.cases)('finds the entities of the package: %s', async (name) => {
+    const ner = await pipeline('zero-shot-ner', schemaFolder(name));
+    const { f32_diff, calls } = readJson(`schemas/${name}/expected.json`);
+    for (const [t, l, o, expected] of calls) {
+      const text = schemas.texts[t]!;
+      const own = schemas.labels[l]!;
+      // Python's may have the full stop behind the text.
+      const entities = expected
+        .filter(([start]: number[]) => utf16(text, start!) < text.length)
+        .map(([start, end, label, score]: number[]) => ({
+          label: own[label!],
+          start: utf16(text, start!),
+          end: utf16(text, end!),
+          score,
+        }))
+        .sort((a: NerEntity, b: NerEntity) => a.start - b.start || own.indexOf(a.label) - own.indexOf(b.label));
+      const got = await ner(text, own, schemas.options[o]!);
+      expect(places(got)).toEqual(entities.map(({ label, start, end }: NerEntity) => ({ label, start, end })));
+      got.forEach(({ score, start, end, text: found }, i) => {
+        expect(Math.abs(score - entities[i].score)).toBeLessThanOrEqual(4 * Math.max(f32_diff, 2 ** -23));
+        expect(found).toBe(text.slice(start, end));
+      });
+    }
+    await ner.dispose();
+  });
+
+  it('gives the same alone, in a batch, and in a worker, and chooses among labels if told to', async () => {
+    const ner = await pipeline('zero-shot-ner', schemaFolder('bert'));
+    const there = await pipeline('zero-shot-ner', schemaFolder('bert'), { worker: true });
+    const own = ['person', 'place', 'boat'];
+    const together = await ner(schemas.texts, own);
+    expect(await there(schemas.texts, own)).toEqual(together);
+    for (const [i, text] of schemas.texts.entries()) expect(await ner(text, own)).toEqual(together[i]);
+    const overlap = (list: NerEntity[]) => list.some((a, i) => list.some((b, j) => i < j && a.start < b.end && b.start < a.end));
+    expect(together.some(overlap)).toBe(true);
+    expect((await ner(schemas.texts, own, { multi_label: false })).some(overlap)).toBe(false);
+    await ner.dispose();
+    await there.dispose();
+  });
+
+  it('loads from a list of files, in q8, and says which file is missing', async () => {
+    const files = filesOf(schemaFolder('deberta'));
+    const ner = await pipeline('zero-shot-ner', files, { dtype: 'q8' });
+    expect(ner.info().head).toBe('spans');
+    expect(await ner(schemas.texts[0]!, ['person'])).toBeInstanceOf(Array);
+    await ner.dispose();
+    files.delete('encoder_config/config.json');
+    await expectError(pipeline('zero-shot-ner', files), 'ModelFormatError', /encoder_config\/config.json: expected this file/);
+    await expectError(
+      pipeline('feature-extraction', schemaFolder('deberta')),
+      'UnsupportedError',
+      /models of GLiNER2 find entities with zero-shot-ner/,
+    );
+  });
+});
 
 describe('zero-shot-ner', () => {
   it.each(cases)('finds the entities of the package: %s', async (name) => {

@@ -584,6 +584,7 @@ export const repositories = [
   row('urchade/gliner_medium-v2.1', 'zero-shot-ner', deberta(768, 12, 12), {
     note: 'with the tokenizer and config.json of microsoft/deberta-v3-base, which it names',
   }),
+  row('fastino/gliner2-base-v1', 'zero-shot-ner', deberta(768, 12, 12)),
   row('knowledgator/gliclass-small-v1.0', 'zero-shot-classification', deberta(768, 6, 12)),
   row('tomaarsen/csr-mxbai-embed-large-v1-nq', 'sparse-encoding', null, {
     weights: 'safetensors',

@@ -320,6 +320,8 @@ export const kGenerationFiles = ['generation_config.json', kChatTemplate];
 
 /** GLiNER's configuration. It may contain config.json, or name the repository that has one. */
 export const kSpanConfig = 'gliner_config.json';
+/** Whether it is that of GLiNER2, which has labels in a schema. */
+export const hasSchema = ({ model_type }: Record<string, unknown>): boolean => model_type === 'extractor';
 
 /** The config.json of a HierarchicalTokenPooling module, which is a part of the task (tasks/token_pooling.ts). */
 export const kTokenPooling = 'token_pooling.json';

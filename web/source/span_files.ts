@@ -1,11 +1,13 @@
-// The small files of GLiNER models. Repositories as their authors wrote them have no tokenizer and no configuration of the encoder. The package
+// The small files of GLiNER and GLiNER2 models. Repositories of GLiNER as their authors wrote them have no tokenizer and no configuration of the encoder. The package
 // gliner takes both from the repository that gliner_config.json names as model_name, and so does this. Loaded with the first GLiNER model.
 import { describe, InputError, ModelFormatError, NetworkError } from '../core/errors.js';
 import { allInOrder } from '../core/signal.js';
 import {
+  hasSchema,
   kSpanConfig,
   readFields,
   readOptional,
+  readRequired,
   readTokenizerFiles,
   readTokenizerSettings,
   type NamedBytes,
@@ -14,6 +16,17 @@ import {
 import type { ModelSource } from './source.js';
 
 const [kConfig, kTokenizerConfig] = ['config.json', 'tokenizer_config.json'];
+/** The encoder's config.json in a repository of GLiNER2. */
+const kEncoderConfig = 'encoder_config/config.json';
+
+/** gliner_config.json, or GLiNER2's config.json under that name. */
+export async function readSpanConfig(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
+  const [own] = await readOptional(source, kSpanConfig, progress, signal);
+  if (own) return [own];
+  const config = await readOptional(source, kConfig, progress, signal);
+  if (config[0] && hasSchema(readFields(config, kConfig))) return [[kSpanConfig, config[0][1]]];
+  return [await readRequired(source, kSpanConfig, progress, signal)];
+}
 
 /** The repository of the encoder, and its config.json. */
 interface Base {
@@ -44,7 +57,12 @@ class SpanFiles {
 
   /** config.json of the encoder; none if gliner_config.json contains it. */
   async config(): Promise<NamedBytes[]> {
-    const { encoder_config: given } = readFields(this.spans, kSpanConfig);
+    const fields = readFields(this.spans, kSpanConfig);
+    if (hasSchema(fields)) {
+      const [, bytes] = await readRequired(this.source, kEncoderConfig, this.progress, this.signal);
+      return [[kConfig, bytes]];
+    }
+    const { encoder_config: given } = fields;
     if (given !== undefined && given !== null) return [];
     const own = await this.optional(this.source, kConfig);
     return isOfEncoder(own) ? own : this.fromBase(`${kConfig}: expected the encoder's configuration`, async ({ config }) => config);

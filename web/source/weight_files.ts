@@ -1,7 +1,7 @@
 // Finds a model's files and streams its weights: safetensors, or pytorch_model.bin in their place, whole or in shards.
 import { allInOrder, Breather } from '../core/signal.js';
 import { htmlError, looksLikeHtml } from './fetch_source.js';
-import { kGenerationFiles, kSpanConfig, readFields, readModules, readOptional, readPieces, readRequired, readTokenizerFiles, readTokenizerSettings, type ModelFiles, type NamedBytes, type Progress, type WeightFile } from './model_files.js'; // prettier-ignore
+import { kGenerationFiles, kSpanConfig, readFields, readModules, readOptional, readPieces, readTokenizerFiles, readTokenizerSettings, type ModelFiles, type NamedBytes, type Progress, type WeightFile } from './model_files.js'; // prettier-ignore
 import type { SealCheck } from './sealed.js';
 import type { ModelSource, OpenFile } from './source.js';
 
@@ -17,7 +17,7 @@ async function openWeights(source: ModelSource, progress: Progress, signal: Abor
 }
 
 /**
- * more: names of further optional small files, except that kSpanConfig is required instead of config.json, and leads to the others (span_files.ts).
+ * more: names of further optional small files, except that kSpanConfig is read instead of config.json, and leads to the others (span_files.ts).
  * idsOnly: see readTokenizerFiles.
  * ofSentences: whether files of sentence-transformers count, which generation and the heads of transformers alone never read.
  */
@@ -30,10 +30,9 @@ export async function openModelFiles(
   ofSentences = true,
 ): Promise<ModelFiles> {
   const hasSpans = more.includes(kSpanConfig);
-  const main = hasSpans ? kSpanConfig : 'config.json';
   const reading = hasSpans
-    ? readRequired(source, main, progress, signal).then((file) => [file])
-    : readOptional(source, main, progress, signal);
+    ? import('./span_files.js').then(({ readSpanConfig }) => readSpanConfig(source, progress, signal))
+    : readOptional(source, 'config.json', progress, signal);
   reading.catch(() => {}); // it is awaited later
   const ofSpans = async () => (await import('./span_files.js')).readSpanFiles(source, await reading, progress, signal);
   const opening = allInOrder([

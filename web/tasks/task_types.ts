@@ -164,7 +164,10 @@ export interface ZeroShotNerOptions extends Pick<TaskTextOptions, 'adapter' | 's
   threshold?: number;
   /** `true` (default): entities do not overlap. `false`: entities may be nested. */
   flat_ner?: boolean;
-  /** `true`: an entity may have several labels, one entry each. Default `false`. */
+  /**
+   * `true`: an entity may have several labels, one entry each. Default `false`. With GLiNER2 the entities of each label are chosen alone, unless it is
+   * `false`.
+   */
   multi_label?: boolean;
 }
 

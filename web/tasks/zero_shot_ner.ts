@@ -1,10 +1,11 @@
-// zero-shot-ner: the entities of a text that have one of the caller's labels, by a GLiNER model.
+// zero-shot-ner: the entities of a text that have one of the caller's labels, by a GLiNER or GLiNER2 model.
 import { readOptions, type Rules } from '../core/options.js';
 import { readTexts } from '../core/texts.js';
 import { jobPace, runJob } from '../engine/job.js';
 import type { Task } from '../engine/task.js';
 import type { NerEntity, ZeroShotNerOptions } from './task_types.js';
 import { takeLabels } from '../engine/labels.js';
+import { hasSchema, kSpanConfig, readFields } from '../source/model_files.js';
 import { jobEnd } from './predict.js';
 
 const kRules: Rules = { adapter: 'any', threshold: '[0,1]', flat_ner: 'boolean', multi_label: 'boolean', signal: 'signal' };
@@ -13,7 +14,7 @@ interface Options {
   labels: string[];
   threshold: number;
   flat_ner: boolean;
-  multi_label: boolean;
+  multi_label?: boolean;
   adapter?: string | false;
 }
 
@@ -75,6 +76,15 @@ export function chooseSpans(candidates: readonly Candidate[], flat: boolean, mul
   return chosen.sort((a, b) => a.start - b.start);
 }
 
+/** As in gliner2: the spans of each label alone. */
+export const chooseSpansByLabel = (candidates: readonly Candidate[], flat: boolean, count: number): Candidate[] =>
+  Array.from({ length: count }, (_, i) => {
+    const own = candidates.filter(({ label }) => label === i);
+    return chooseSpans(own, flat, false);
+  })
+    .flat()
+    .sort((a, b) => a.start - b.start);
+
 export const zeroShotNer: Task<string, Options, Result> = {
   head: 'spans',
 
@@ -89,7 +99,7 @@ export const zeroShotNer: Task<string, Options, Result> = {
         labels: [...new Set(takeLabels(where, 'labels', labels))],
         threshold: threshold ?? 0.5,
         flat_ner: flat_ner ?? true,
-        multi_label: multi_label ?? false,
+        ...(multi_label !== undefined && multi_label !== null && { multi_label }),
         ...(adapter !== undefined && adapter !== null && { adapter }),
       },
       signal: signal ?? undefined,
@@ -102,6 +112,11 @@ export const zeroShotNer: Task<string, Options, Result> = {
 
   async run(engine, items, { labels, threshold, flat_ner, multi_label }, { first, signal }) {
     const pace = jobPace();
+    const schema = hasSchema(readFields(engine.files, kSpanConfig));
+    const choose = (candidates: Candidate[]) =>
+      schema && multi_label !== false
+        ? chooseSpansByLabel(candidates, flat_ner, labels.length)
+        : chooseSpans(candidates, flat_ner, multi_label ?? false);
     const inputs = items.map((text) => ({ text }));
     const out: Result[] = [];
     while (out.length < items.length) {
@@ -116,12 +131,13 @@ export const zeroShotNer: Task<string, Options, Result> = {
         (found[at] as Candidate[]).push({ start, end, label, score });
       });
       slice.forEach((own, i) => {
-        const entities = chooseSpans(found[i] as Candidate[], flat_ner, multi_label).map(({ label, score, start, end }) => ({
+        const inside = choose(found[i] as Candidate[]).filter(({ start }) => start < own.length); // not the full stop behind a text
+        const entities = inside.map(({ label, score, start, end }) => ({
           label: labels[label] as string,
           score,
           text: own.slice(start, end),
           start,
-          end,
+          end: Math.min(end, own.length),
         }));
         out.push({
           entities,

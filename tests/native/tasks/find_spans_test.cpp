@@ -1,4 +1,5 @@
-// GLiNER against the package gliner (tests/goldens/spans). The caller's choice among overlapping spans is tested in tests/web.
+// GLiNER against the package gliner (tests/goldens/spans), and GLiNER2 against gliner2 (tests/goldens/schemas). The caller's choice
+// among overlapping spans is tested in tests/web.
 #include "tasks/find_spans.h"
 
 #include <gtest/gtest.h>
@@ -22,6 +23,21 @@ const std::string kFolder = "spans/";
 
 Result<std::unique_ptr<Model>> load(const std::string& name, WeightType dtype = WeightType::kF32) {
   return test::load_model(golden(kFolder + name), {.dtype = dtype, .head = HeadKind::kSpans});
+}
+
+// GLiNER2, with its files under the names that a host gives them.
+Result<std::unique_ptr<Model>> load_schema(const std::string& name, const std::string& from = "", const std::string& to = "") {
+  const std::string folder = golden("schemas/" + name);
+  auto files = test::small_files(folder);
+  for (NamedFile& file : files) {
+    if (file.name != "config.json") continue;
+    file.name = "gliner_config.json";
+    const std::size_t at = file.bytes.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    if (at != std::string::npos) file.bytes.replace(at, from.size(), to);
+  }
+  files.push_back({"config.json", test::read_file(folder + "/encoder_config/config.json")});
+  return test::load_model(files, folder, {.head = HeadKind::kSpans});
 }
 
 struct Call {
@@ -50,15 +66,16 @@ std::int32_t utf16_offset(const std::u16string& text, std::int64_t code_points) 
 }
 
 // Every entity of the package is a span with its score, and nothing else that it would have preferred. Of the spans that its
-// entities do not touch, none is above the threshold.
-TEST(FindSpans, HaveTheScoresOfThePackage) {
-  const Json all = read_json(kFolder + "cases.json");
+// entities do not touch, none is above the threshold. per_label: the package chooses among the spans of each label alone.
+template <class Load>
+void expect_scores_of_package(const std::string& folder, const Load& load, bool per_label) {
+  const Json all = read_json(folder + "cases.json");
   const std::vector<std::u16string> texts = to_texts(all.root()["texts"]);
   for (std::size_t c = 0; c < all.root()["cases"].size(); ++c) {
     const std::string name(all.root()["cases"][c].as_string().value());
     const auto model = load(name);
     ASSERT_TRUE(model.ok()) << name << ": " << model.error().message;
-    const Json expected = read_json(kFolder + name + "/expected.json");
+    const Json expected = read_json(folder + name + "/expected.json");
     const double bound = 4 * std::max(expected.root()["f32_diff"].as_number().value(), 0x1p-23);
     const JsonRef calls = expected.root()["calls"];
     for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -74,22 +91,70 @@ TEST(FindSpans, HaveTheScoresOfThePackage) {
       }
       const JsonRef entities = calls[i][3];
       const std::string what = name + ", call " + std::to_string(i);
-      std::vector<std::pair<int, int>> kept;
+      std::vector<std::tuple<int, int, int>> kept;
       for (std::size_t e = 0; e < entities.size(); ++e) {
         const int begin = utf16_offset(text, entities[e][0].as_int().value()),
                   end = utf16_offset(text, entities[e][1].as_int().value());
-        const auto found = scores.find({begin, end, static_cast<int>(entities[e][2].as_int().value())});
+        const int label = static_cast<int>(entities[e][2].as_int().value());
+        const auto found = scores.find({begin, end, label});
         ASSERT_NE(found, scores.end()) << what << ", entity " << e;
         EXPECT_NEAR(found->second, entities[e][3].as_number().value(), bound) << what << ", entity " << e;
-        kept.emplace_back(begin, end);
+        kept.emplace_back(begin, end, label);
       }
       for (const auto& [key, score] : scores) {
         const auto [begin, end, label] = key;
-        const bool touches = std::any_of(kept.begin(), kept.end(),
-                                         [&, b = begin, e = end](const auto& one) { return b < one.second && one.first < e; });
+        const bool touches = std::any_of(kept.begin(), kept.end(), [&, b = begin, e = end, l = label](const auto& one) {
+          return b < std::get<1>(one) && std::get<0>(one) < e && (!per_label || l == std::get<2>(one));
+        });
         EXPECT_TRUE(touches) << what << ": " << begin << " to " << end << " has " << score;
       }
     }
+  }
+}
+
+TEST(FindSpans, HaveTheScoresOfThePackage) {
+  expect_scores_of_package(kFolder, [](const std::string& name) { return load(name); }, false);
+}
+TEST(FindSpans, HaveTheScoresOfThePackageWithASchema) {
+  expect_scores_of_package("schemas/", [](const std::string& name) { return load_schema(name); }, true);
+}
+
+TEST(FindSpans, DividesTextsForASchemaAsThePackage) {
+  const Json all = read_json("schemas/cases.json");
+  const JsonRef divided = all.root()["divided"];
+  for (std::size_t i = 0; i < divided.size(); ++i) {
+    const std::u16string text = to_utf16(divided[i][0].as_string().value());
+    const std::vector<TextSpan> words = split_words_and_addresses(text);
+    ASSERT_EQ(words.size(), divided[i][1].size()) << i;
+    for (std::size_t j = 0; j < words.size(); ++j) {
+      const JsonRef word = divided[i][1][j];
+      EXPECT_EQ(words[j].begin, utf16_offset(text, word[1].as_int().value())) << i << ", " << j;
+      EXPECT_EQ(words[j].end, utf16_offset(text, word[2].as_int().value())) << i << ", " << j;
+      const auto size = static_cast<std::size_t>(words[j].end - words[j].begin);
+      EXPECT_EQ(to_utf8(lower_case(std::u16string_view(text).substr(static_cast<std::size_t>(words[j].begin), size))),
+                word[0].as_string().value());
+    }
+  }
+  // in time that grows with the text alone
+  std::u16string hostile;
+  for (int i = 0; i < 300000; ++i) hostile += u"a.";
+  EXPECT_EQ(split_words_and_addresses(hostile).size(), 600000u);
+  EXPECT_EQ(split_words_and_addresses(u"x@" + hostile).size(), 600001u);
+}
+
+TEST(FindSpans, RefusesOtherKindsOfSchemaModelsByName) {
+  const std::pair<std::string, std::string> cases[] = {
+      {R"("architecture":"span")", R"("architecture":"boundary")"},
+      {R"("counting_layer":"count_lstm_v2")", R"("counting_layer":"count_lstm_moe")"},
+      {R"("token_pooling":"first")", R"("token_pooling":"mix")"},
+      {R"("span_mode":"markerV0")", R"("span_mode":"marker")"},
+  };
+  for (const auto& [from, to] : cases) {
+    const auto model = load_schema("deberta", from, to);
+    ASSERT_FALSE(model.ok()) << to;
+    const std::string key = from.substr(1, from.find(':') - 2);
+    EXPECT_NE(model.error().message.find("gliner_config.json: "), std::string::npos) << model.error().message;
+    EXPECT_NE(model.error().message.find(key + ": expected"), std::string::npos) << model.error().message;
   }
 }
 
@@ -118,6 +183,20 @@ TEST(FindSpans, GiveTheSameBitsAloneAndInABatch) {
       }
     }
     EXPECT_EQ(at, together.spans.size());
+  }
+}
+
+TEST(FindSpans, ReadsLongTextsForASchemaInWindows) {
+  const auto model = load_schema("deberta");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  std::u16string text;
+  for (int i = 0; i < 700; ++i) text += i % 7 ? u"boat " : u"Ada, ";
+  const FindSpansResult got = find(*model.value(), {{text, u"Ada saw the old boat."}, {u"person", u"place"}}, 0);
+  EXPECT_GT(got.windows[0], 1);
+  const FindSpansResult alone = find(*model.value(), {{u"Ada saw the old boat."}, {u"person", u"place"}}, 0);
+  ASSERT_GT(got.spans.size(), alone.spans.size());
+  for (std::size_t i = 0; i < alone.spans.size(); ++i) {
+    EXPECT_TRUE(same(got.spans[got.spans.size() - alone.spans.size() + i], alone.spans[i]));
   }
 }
 
