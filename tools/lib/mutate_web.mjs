@@ -153,9 +153,9 @@ export function misTyped() {
 
 function jest(env, limit, ...args) {
   const own = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js', '--silent', '--maxWorkers=2', ...args];
-  const command = ['-c', `ulimit -t ${limit.cpu}; exec "$0" "$@"`, process.execPath, ...own];
-  const options = { cwd: tree, env: { ...process.env, ...env }, timeout: 1000 * limit.wall, killSignal: 'SIGKILL' };
-  return capture('bash', command, options);
+  // Jest's workers outlive it if it is ended, so they are ended with it: all of them are one process group.
+  const script = `set -m; ulimit -t ${limit.cpu}; timeout -s KILL ${limit.wall} "$0" "$@" & wait $!; code=$?; kill -KILL -- -$! 2> /dev/null; exit $code`;
+  return capture('bash', ['-c', script, process.execPath, ...own], { cwd: tree, env: { ...process.env, ...env } });
 }
 
 /** Runs Jest files within limits(seconds) until one fails. */
