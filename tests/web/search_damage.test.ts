@@ -1,8 +1,10 @@
 // Index with damaged files: stored documents are found, or an error reports the damage, and repair keeps the rest.
+import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Index, ModelFormatError, UnsupportedError, WattnError, type EmbedFunction, type IndexDocument } from 'wattn';
+import { isStored } from '../../web/search/stored_documents.js';
 import { root } from './support.js';
 
 const letters: EmbedFunction = async (texts) =>
@@ -296,6 +298,45 @@ describe('a later version', () => {
       await expect(call()).rejects.toThrow(UnsupportedError);
       await expect(call()).rejects.toThrow(/expected a version up to 3 of the format, found 4: a later version of wattn wrote it/);
     }
+  });
+
+  it('of the head is refused, too, whichever copy has it', async () => {
+    await madeIndex();
+    const files = filesOf();
+    const later = (bytes: Uint8Array) => {
+      const changed = Uint8Array.from(bytes);
+      changed[8] = 2;
+      changed.set(createHash('sha256').update(changed.subarray(0, 64)).digest(), 64);
+      return changed;
+    };
+    for (const head of ['head-0', 'head-1']) {
+      const changed: Files = files.map(([file, bytes]) => [file, file === head ? later(bytes) : bytes]);
+      lay(changed);
+      for (const call of [documentsOf, () => Index.repair('notes', { store: folder })]) {
+        await expect(call()).rejects.toThrow(UnsupportedError);
+        await expect(call()).rejects.toThrow(/expected version 1 of its head, found 2: a later version of wattn wrote it/);
+      }
+      expect(filesOf().map(([file, bytes]) => [file, [...bytes]])).toEqual(changed.map(([file, bytes]) => [file, [...bytes]]));
+    }
+  });
+});
+
+describe('a stored document', () => {
+  const isSound = (chunks: unknown, document: object = { id: 'a', text: 'one' }) => isStored({ document, chunks });
+
+  it.each([[[]], [[0, 0]], [[0, 3]], [[3, 3]], [[0, 2, 1, 3]]])('has parts of its text: %j', (chunks) =>
+    expect(isSound(chunks)).toBe(true),
+  );
+
+  it.each([[[0]], [[2, 1]], [[0, 4]], [[4, 4]], [[-1, 2]], [[0.5, 2]], [['0', 2]], [[null, 2]], [[0, 3, 0, 9]], [{ length: 0 }]])(
+    'has no others: %j',
+    (chunks) => expect(isSound(chunks)).toBe(false),
+  );
+
+  it('has an identifier and a text, and a title that is a text', () => {
+    expect(isSound([], { id: '', text: '', title: '' })).toBe(true);
+    for (const wrong of [{ id: 1, text: '' }, { id: 'a' }, { id: 'a', text: null }, { id: 'a', text: '', title: 3 }, [], null])
+      expect(isSound([], wrong as object)).toBe(false);
   });
 });
 

@@ -2,6 +2,8 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
+import { InputError, OutOfMemoryError, StateError, UnsupportedError } from '../../web/core/errors.js';
+import { errorBody, HttpError, toHttpError } from '../../web/serve/http_error.js';
 import { askAt, endServers, startServer, untilIt, type Reply, type Served } from './serve_support.js';
 import { tiny } from './support.js';
 
@@ -276,4 +278,21 @@ it.each([
   [['a text'], /expected options only, found 'a text'/],
 ])('refuses the settings %p', async (args, message) => {
   await expect(startServer(['--model', tiny, ...args])).rejects.toThrow(message);
+});
+
+describe('the errors of the library', () => {
+  it.each<[Error, [number, string], [number, string]]>([
+    [new InputError('x'), [400, 'invalid_request_error'], [422, 'Validation']],
+    [new UnsupportedError('x'), [400, 'invalid_request_error'], [424, 'Backend']],
+    [new StateError('x'), [503, 'server_error'], [503, 'Unhealthy']],
+    [new OutOfMemoryError('x'), [500, 'server_error'], [500, 'Backend']],
+    [new TypeError('x'), [500, 'server_error'], [500, 'Backend']],
+    [new HttpError(429, 'x'), [429, 'rate_limit_error'], [429, 'Overloaded']],
+  ])('have a status and a type for each kind of client: %p', (error, openai, tei) => {
+    const body = (dialect: 'openai' | 'tei') => JSON.parse(errorBody(toHttpError(error, dialect), dialect));
+    expect([toHttpError(error, 'openai').status, body('openai').error.type]).toEqual(openai);
+    expect([toHttpError(error, 'tei').status, body('tei').error_type]).toEqual(tei);
+    const message = error instanceof TypeError ? 'internal error of wattn: x' : 'x';
+    expect([body('openai').error.message, body('tei').error]).toEqual([message, message]);
+  });
 });
