@@ -108,7 +108,8 @@ describe('a hub id', () => {
     await expectError(load('org/tiny', { local_files_only: true }), 'InputError', /'org\/tiny' is a Hub id, and local_files_only/);
     await expectError(load(`${hub.url}/org/tiny`, { local_files_only: true }), 'InputError', /needs the network/);
     env.allowRemoteModels = false;
-    await expectError(load('org/tiny'), 'InputError', /env\.allowRemoteModels/);
+    for (const model of ['org/tiny', `${hub.url}/org/tiny`, new URL(`${hub.url}/org/tiny`)])
+      await expectError(load(model), 'InputError', /env\.allowRemoteModels/);
     expect(hub.requests).toEqual([]);
     expect(await vectorsOf(tiny, { local_files_only: true })).toEqual(expected);
   });

@@ -194,6 +194,18 @@ describe('chunk', () => {
     }
   });
 
+  it('refuses what is no text', async () => {
+    for (const [wrong, found] of [
+      [3, '3'],
+      [['the boat'], 'an array'],
+      [null, 'null'],
+      [undefined, 'undefined'],
+    ] as [any, string][]) {
+      const call = () => tokenizer.chunk(wrong, { max_tokens: 8 });
+      await expectError(call, 'InputError', new RegExp(`chunk: expected a string, found ${found}$`));
+    }
+  });
+
   it('refuses limits that nothing fits in', async () => {
     const wrong: [any, RegExp][] = [
       [undefined, /chunk: option 'max_tokens': expected a number, found none/],

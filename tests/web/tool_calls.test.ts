@@ -335,6 +335,24 @@ describe('what models write beside the form', () => {
   ])('%s: %s', (...[name, text, expected, own]) => expect(read(name, text, own)).toEqual(expected)); // prettier-ignore
 });
 
+describe('values in values', () => {
+  it.each([
+    ['lfm2', '<|tool_call_start|>[find(q=', ')]<|tool_call_end|>'],
+    ['functiongemma', '<start_function_call>call:find{q:', '}<end_function_call>'],
+  ])('are read to a depth of 200, and deeper ones are text: %s', (name, open, close) => {
+    const read = (depth: number) => {
+      const text = `${open}${'['.repeat(depth)}1${']'.repeat(depth)}${close}`;
+      const { calls, content } = readParts(text, formatNamed(name), true);
+      return [calls.map(({ value }) => JSON.stringify(value).length), content === text];
+    };
+    expect([read(200), read(201), read(100_000)]).toEqual([
+      [['{"q":1}'.length + 400], false],
+      [[], true],
+      [[], true],
+    ]);
+  });
+});
+
 describe('reasoning', () => {
   const inside = (isInside: boolean): MessageFormat => ({ ...formatNamed('hermes'), isInside });
   const read = (text: string, isInside = false) => {
