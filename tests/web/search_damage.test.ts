@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Index, ModelFormatError, UnsupportedError, WattnError, type EmbedFunction, type IndexDocument } from 'wattn';
+import { decodeSegment, encodeSegment, type Segment } from '../../web/search/segments.js';
 import { isStored } from '../../web/search/stored_documents.js';
 import { root } from './support.js';
 
@@ -318,6 +319,23 @@ describe('a later version', () => {
       }
       expect(filesOf().map(([file, bytes]) => [file, [...bytes]])).toEqual(changed.map(([file, bytes]) => [file, [...bytes]]));
     }
+  });
+});
+
+describe('a segment', () => {
+  const sound = { documents: [{ document: { id: 'a', text: 'one' }, chunks: [] }], deleted: ['b'], vectors: new Uint8Array() };
+  const read = async (change: object) => {
+    const { bytes } = await encodeSegment({ ...sound, ...change } as Segment, { name: 'x', before: '' });
+    return decodeSegment('x', bytes);
+  };
+
+  it.each<[string, object]>([
+    ['a document that is none', { documents: [{ document: { id: 'a' }, chunks: [] }] }],
+    ['a deleted identifier that is none', { deleted: [3] }],
+    ['vectors without a model', { vectors: new Uint8Array(12) }],
+  ])('is refused for %s, whatever its SHA-256 says', async (_, change) => {
+    expect(await read({})).toMatchObject({ documents: sound.documents, deleted: ['b'] });
+    await expect(read(change)).rejects.toThrow('its contents are inconsistent');
   });
 });
 
