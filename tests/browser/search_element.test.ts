@@ -132,6 +132,22 @@ for (const name of ['Chromium', 'Firefox'] as const) {
       expect(await state()).toMatchObject({ open: true, expanded: 'false', titles: [] });
     });
 
+    it.each([
+      ['morning', '2 results'],
+      ['zzzz', 'Nothing was found.'],
+    ])('shows again on a click what it said of %s, and nothing for no query', async (query, status) => {
+      await tab.evaluate('element.shadowRoot.querySelector("input").click()');
+      expect(await state()).toMatchObject({ open: false, expanded: 'false' });
+      await tab.keyboard.press('/');
+      await tab.keyboard.type(query);
+      await until(`state().status === "${status}" && state().open`);
+      const shown = await state();
+      await tab.keyboard.press('Escape');
+      expect(await state()).toMatchObject({ open: false, expanded: 'false' });
+      await tab.evaluate('element.shadowRoot.querySelector("input").click()');
+      expect(await state()).toEqual(shown);
+    });
+
     it('passes axe while it is open, light and dark, and breaks no rule of the policy', async () => {
       await tab.keyboard.press('/');
       await tab.keyboard.type('morning');

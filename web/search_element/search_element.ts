@@ -93,7 +93,7 @@ export class WattnSearchElement extends Base {
     this.input.addEventListener('focus', () => this.warm());
     this.input.addEventListener('input', () => this.later());
     this.input.addEventListener('keydown', (event) => this.onKey(event));
-    this.input.addEventListener('click', () => this.hits.length > 0 && this.show(true));
+    this.input.addEventListener('click', () => this.show(true));
     this.list.addEventListener('click', (event) => this.onChoice(event));
     this.list.addEventListener('pointerdown', (event) => event.button === 0 && event.preventDefault()); // the box keeps the focus
     this.addEventListener('focusout', ({ relatedTarget }) => {
