@@ -19,6 +19,7 @@ import {
   expectNear,
   filesOf,
   goldens,
+  headFiles,
   largestDifference,
   readJson,
   serveHub,
@@ -428,6 +429,28 @@ describe('save_adapter', () => {
     expect(written).toEqual({ ...own, ...config, base_model_name_or_path: null });
     const classify = await pipeline('text-classification', baseOf('bert-tiny/model'), { adapter: files });
     expect(['no', 'yes']).toContain((await classify('a boat'))[0]?.label);
+    await classify.dispose();
+  });
+
+  it("keeps the model's labels where an adapter has no head", async () => {
+    const some = (rows: number, columns: number) =>
+      new Tensor(
+        'float32',
+        Float32Array.from({ length: rows * columns }, (_, i) => Math.sin(i)),
+        [rows, columns],
+      );
+    const { id2label, hidden_size, intermediate_size } = readJson('tasks/sequence/config.json');
+    const tensors = {
+      'encoder.layer.0.output.dense.lora_B.weight': some(hidden_size, 2),
+      'encoder.layer.0.output.dense.lora_A.weight': some(2, intermediate_size),
+    };
+    const files = await save_adapter(tensors, { r: 2, lora_alpha: 4, target_modules: ['output.dense'], task_type: 'SEQ_CLS' });
+    const classify: any = await pipeline('text-classification', headFiles('sequence'), { adapter: files });
+    const [plain, adapted] = [await classify('a boat', { top_k: null, adapter: false }), await classify('a boat', { top_k: null })];
+    const names = (found: any) => found.map((one: any) => one.label).sort();
+    expect(names(adapted)).toEqual(Object.values(id2label).sort());
+    expect(names(plain)).toEqual(names(adapted));
+    expect(adapted).not.toEqual(plain);
     await classify.dispose();
   });
 

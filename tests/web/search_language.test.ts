@@ -142,6 +142,20 @@ it.each(['ar', 'de', 'el', 'en', 'es', 'hi', 'ro', 'ru', 'tr', 'zh', 'th', 'vi']
   expect(texts.map((text) => languageOf([text])).filter((found) => found !== expected)).toEqual([]);
 });
 
+const words = (...parts: [word: string, count: number][]) => parts.map(([word, count]) => `${word} `.repeat(count)).join('');
+it.each<[what: string, text: string, language: string | undefined]>([
+  ['20 words are enough', words(['auf', 20]), 'de'],
+  ['19 are not', words(['auf', 19]), undefined],
+  ['12 % of its words are enough', words(['auf', 3], ['zzz', 22]), 'de'],
+  ['less are not', words(['auf', 3], ['zzz', 23]), undefined],
+  ['5 % more of them than of any other are enough', words(['auf', 21], ['sont', 20]), 'de'],
+  ['as many are not', words(['auf', 20], ['sont', 20]), undefined],
+  ['half of the words in a script of its own are enough', words(['\u03b4\u03b5\u03bd', 10], ['auf', 10]), 'el'],
+  ['less than half are not', words(['\u03b4\u03b5\u03bd', 9], ['auf', 11]), 'de'],
+  ['two characters without spaces are a word', `${words(['auf', 3])}${'\u4e2d'.repeat(44)}`, 'de'],
+  ['of more characters they are too few', `${words(['auf', 3])}${'\u4e2d'.repeat(46)}`, undefined],
+])('languageOf: %s', (_, text, language) => expect(languageOf([text])).toBe(language));
+
 it.each([
   '\u3053\u308c\u306f\u65e5\u672c\u8a9e\u306e\u6587\u7ae0\u3067\u3059\u3002'.repeat(30),
   'lorem ipsum dolor sit amet consectetur '.repeat(9),
