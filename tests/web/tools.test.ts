@@ -106,6 +106,21 @@ describe.each(Object.entries(kFamilies))('tools of the family %s', (_, { form, m
     expect([several > 0, _]).toEqual([true, _]);
   });
 
+  const isJson = ['<tool_call>', '<|python_tag|>', '<|tool_call|>', '[TOOL_CALLS]', '[TOOL_CALLS][ARGS]'].includes(form);
+  if (isJson)
+    it('may have white space between the tokens of their JSON', async () => {
+      let spaces = 0;
+      for (let seed = 1; seed < 20 && spaces === 0; ++seed) {
+        const answer: unknown = await ask({ tool_choice: { name: 'find' }, seed, max_new_tokens: 60 }).catch(
+          (error) => error as IncompleteError,
+        );
+        const text = answer instanceof IncompleteError ? answer.text : '';
+        const rest = text.replace(begins, '').replace(/"(?:[^"\\]|\\.)*"?/g, '""');
+        if (/\s/.test(rest)) ++spaces;
+      }
+      expect(spaces).toBeGreaterThan(0);
+    });
+
   it('are one call where one is asked for by name, or several are refused', async () => {
     for (let seed = 1; seed < 5; ++seed) {
       const [named] = await ask({ tool_choice: { name: 'stop' }, seed });
