@@ -43,7 +43,8 @@ function chooseMutants() {
     [all[i], all[j]] = [all[j], all[i]];
   }
   const places = new Set();
-  return all.filter(({ file, at }) => places.size < places.add(`${file}:${at}`).size);
+  const chosen = all.filter(({ file, at }) => places.size < places.add(`${file}:${at}`).size);
+  return chosen.filter(({ from, to }) => from !== to); // e.g. `return undefined;`
 }
 
 /** 'killed by TESTS', 'survived' or 'does not compile'. plan: what to run. */
