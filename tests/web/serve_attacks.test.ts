@@ -221,6 +221,20 @@ describe('a server under attack', () => {
   });
 });
 
+it('closes at once beside connections that have sent nothing, or have their answer', async () => {
+  const hours = 3_600_000;
+  const times = { head: hours, request: hours, read: hours, idle: hours, check: hours };
+  const settings = { host: '127.0.0.1', port: 0, payload: 4000, concurrent: 99, hosts: [], origins: [], key: undefined, times };
+  const server = new HttpServer(settings, {}, new Metrics(), () => 0, () => {}); // prettier-ignore
+  const url = await server.listen();
+  const silent = open(url);
+  await once(silent.socket, 'connect');
+  const answered = open(url, 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await untilIt(async () => /^HTTP\/1\.1 200 /.test(answered.text())); // the server accepts connections in their order
+  await server.close();
+  for (const { socket } of [silent, answered]) socket.destroy();
+});
+
 it('stops chats for which nobody waits', async () => {
   const server = await startServer(['--model', folderOf(chatFiles())]);
   const chat = { messages: [{ role: 'user', content: 'The old boat' }], max_tokens: 60, stream: true };
