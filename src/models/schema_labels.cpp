@@ -127,6 +127,7 @@ Result<void> SchemaLabels::attend(const Compute& compute, const EncoderLayer& la
   const AttentionShape shape{.heads = kHeads, .kv_heads = kHeads, .head_dim = kHeadDim};
   const auto take = [&](Arena& arena) {
     std::vector<AttentionScratch> scratch;
+    scratch.reserve(static_cast<std::size_t>(compute.team.threads()));
     for (int i = 0; i < compute.team.threads(); ++i) scratch.push_back(take_attention_scratch(arena, shape, count, count, 0));
     return scratch;
   };
