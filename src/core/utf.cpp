@@ -120,6 +120,16 @@ std::string to_utf8(std::u16string_view text) {
   return out;
 }
 
+std::size_t write_utf16(char32_t code_point, char16_t out[2]) {
+  if (code_point < 0x10000) {
+    out[0] = static_cast<char16_t>(code_point);
+    return 1;
+  }
+  out[0] = static_cast<char16_t>(0xD7C0 + (code_point >> 10));
+  out[1] = static_cast<char16_t>(0xDC00 + (code_point & 0x3FF));
+  return 2;
+}
+
 std::u16string to_utf16(std::string_view utf8) {
   std::u16string out(utf8.size(), u'\0');  // never more units than bytes
   std::size_t size = 0;
@@ -131,12 +141,7 @@ std::u16string to_utf16(std::string_view utf8) {
     }
     if (position == utf8.size()) break;
     const char32_t code_point = next_code_point(utf8, position);
-    if (code_point < 0x10000) {
-      out[size++] = static_cast<char16_t>(code_point);
-    } else {
-      out[size++] = static_cast<char16_t>(0xD7C0 + (code_point >> 10));
-      out[size++] = static_cast<char16_t>(0xDC00 + (code_point & 0x3FF));
-    }
+    size += write_utf16(code_point, &out[size]);
   }
   out.resize(size);
   return out;

@@ -18,6 +18,7 @@ char32_t next_code_point(std::string_view text, std::size_t& position);
 // Writes the one to four bytes of a code point (at most U+10FFFF) and returns their number.
 std::size_t write_utf8(char32_t code_point, char out[4]);
 void append_utf8(char32_t code_point, std::string& out);
+std::size_t write_utf16(char32_t code_point, char16_t out[2]);  // the same in one or two units
 std::string to_utf8(std::u32string_view text);
 std::string to_utf8(std::u16string_view text);  // lone surrogates become U+FFFD
 std::u16string to_utf16(std::string_view utf8);

@@ -108,6 +108,29 @@ std::size_t word_end(std::u16string_view text, std::size_t end, const IsWord& is
   }
 }
 
+// Unicode's Cased and Case_Ignorable, which a final sigma goes by.
+bool is_cased(char32_t c) {
+  const std::string_view name = kCategoryNames.substr(2 * static_cast<std::size_t>(category_of(c)), 2);
+  const auto within = [c](char32_t first, char32_t last) { return c >= first && c <= last; };
+  // Ordinals, Roman numerals and circled letters have a case, too.
+  return name == "Lu" || name == "Ll" || name == "Lt" || c == 0xAA || c == 0xBA || within(0x2160, 0x217F) ||
+         within(0x24B6, 0x24E9) || within(0x1F130, 0x1F149) || within(0x1F150, 0x1F169) || within(0x1F170, 0x1F189);
+}
+bool is_case_ignorable(char32_t c) {
+  const std::string_view name = kCategoryNames.substr(2 * static_cast<std::size_t>(category_of(c)), 2);
+  constexpr std::u32string_view kWithin =
+      U"'.:\u00B7\u0387\u055F\u05F4\u2018\u2019\u2024\u2027\uFE13\uFE52\uFE55\uFF07\uFF0E\uFF1A";
+  return name == "Mn" || name == "Me" || name == "Cf" || name == "Lm" || name == "Sk" ||
+         kWithin.find(c) != std::u32string_view::npos;
+}
+bool begins_cased(std::u16string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const char32_t c = next_code_point(text, at);
+    if (!is_case_ignorable(c)) return is_cased(c);
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<TextSpan> split_words(std::u16string_view text) {
@@ -142,25 +165,18 @@ std::vector<TextSpan> split_words_and_addresses(std::u16string_view text) {
 
 std::u16string lower_case(std::u16string_view text) {
   constexpr char32_t kSigma = 0x3A3, kFinalSigma = 0x3C2;
-  const auto is_letter = [](char32_t c) { return kCategoryNames[2 * static_cast<std::size_t>(category_of(c))] == 'L'; };
   std::u16string out;
-  char32_t before = 0;
+  bool is_in_word = false;  // a letter with a case is before, with what is_case_ignorable() beside it alone
   for (std::size_t at = 0; at < text.size();) {
     const char32_t c = next_code_point(text, at);
-    std::size_t next = at;
-    const bool is_last = next >= text.size() || !is_letter(next_code_point(text, next));
     char32_t lower[2];
     const int count = to_lowercase(c, lower);
-    if (c == kSigma && is_letter(before) && is_last) lower[0] = kFinalSigma;
+    if (c == kSigma && is_in_word && !begins_cased(text.substr(at))) lower[0] = kFinalSigma;
     for (int i = 0; i < count; ++i) {
-      if (lower[i] < 0x10000) {
-        out.push_back(static_cast<char16_t>(lower[i]));
-      } else {
-        out.push_back(static_cast<char16_t>(0xD800 + ((lower[i] - 0x10000) >> 10)));
-        out.push_back(static_cast<char16_t>(0xDC00 + (lower[i] & 0x3FF)));
-      }
+      char16_t units[2];
+      out.append(units, write_utf16(lower[i], units));
     }
-    before = c;
+    if (!is_case_ignorable(c)) is_in_word = is_cased(c);
   }
   return out;
 }

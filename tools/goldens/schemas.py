@@ -1,5 +1,6 @@
 """schemas/: tiny random GLiNER2 models over three encoders, made and saved by the package gliner2, the entities that it finds, and how it divides texts."""
 import json
+import random
 import tempfile
 import warnings
 
@@ -25,6 +26,14 @@ DIVIDED = [
     "a@b.cd.e a@b.cd.ef \u017f@\u212a.\u0130\u0131", "x@y.z w@v.uu@tt.ss", "cafe\u0301-au_lait -a a- a--b a-_b a_-b _ __ -_-", "\u0928\u092e\u0938\u094d\u0924\u0947 \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f468\u200d\U0001f469 \u200b\u200d",
     "a\u00a0b\u3000c\u001cd\u0085e\u2028f", "\u0661\u0662 \u00b2\u00bd \u2160 x\u0301\u0302y", "\u03a3 \u03a3\u03a3 a\u03a3 a\u03a3b \u03a3-\u03a3 \u0130I\u0131i \u01c5 \ua64a \U00010400",
 ]
+# The same kinds at random, with what a final sigma depends on.
+SIGNS = [*"aZ09_-.@:/%+ \n", "http", "https://", "WWW.", ".co", "\u03a3", "\u03a3", "\u0391", "\u0301", "\u00b7", "\u2019", "\u200d", "\u00ad", "\u02b0", "\u0345", "\u01c5", "\u00aa", "\u2160",
+         "\u0130", "\u017f", "\u212a", "\u65e5", "\U0001f600"]
+
+
+def random_texts(count, most=30):
+    rng = random.Random(1)
+    return ["".join(rng.choices(SIGNS, k=rng.randint(1, most))) for _ in range(count)]
 
 
 def make_model(encoder, head):
@@ -88,6 +97,6 @@ def make(_options):
         write_answers(folder / name / "expected.json", name, model)
         for file in ("config.json", "encoder_config/config.json"):
             common.write_json(folder / name / file, json.loads((folder / name / file).read_text()))
-    divided = [[text, [[word, begin, end] for word, begin, end in WhitespaceTokenSplitter()(text, lower=True)]] for text in DIVIDED]
+    divided = [[text, [[word, begin, end] for word, begin, end in WhitespaceTokenSplitter()(text, lower=True)]] for text in [*DIVIDED, *random_texts(300)]]
     common.write_json(folder / "cases.json", {"cases": list(CASES), "texts": TEXTS, "labels": LABELS, "options": OPTIONS, "divided": divided}, depth=3)
     common.update_manifest("schemas", common.versions("torch", "transformers", "tokenizers", "safetensors", "numpy", "gliner2"))
