@@ -43,21 +43,25 @@ Result<void> add_tokens(SpanConfig& config, bool has_encoder_config, Transformer
 
 Result<std::unique_ptr<SpanHead>> read_head(const Documents& documents, TransformerConfig& encoder, Tokenizer& tokenizer,
                                             const Kernels& kernels) {
-  const auto json = documents.read(kConfig);
+  auto json = documents.read(kConfig);
   if (!json.ok()) return json.error();
+  // A repository of GLiNER2 has it as config.json, which errors name.
+  if (has_schema(json.value().root())) json = Json::parse(documents.find(kConfig)->bytes, "config.json");
   auto config = read_span_config(json.value().root());
   if (!config.ok()) return config.error();
   const bool has_encoder_config = json.value().root()["encoder_config"].is_object();
   if (config.value().is_schema()) {
     config.value().hidden = encoder.hidden_size;
     const auto marker = tokenizer.token_to_id(config.value().ent_token);
-    if (!marker) return model_format_error("tokenizer.json: expected the token '" + config.value().ent_token + "', found none");
+    if (!marker || *marker >= encoder.vocab_size) {
+      return model_format_error("tokenizer.json: expected the token '" + config.value().ent_token +
+                                "' with an id below vocab_size " + std::to_string(encoder.vocab_size) + ", found " +
+                                (marker ? std::to_string(*marker) : "none"));
+    }
     config.value().class_token = *marker;
-  }
-  if (config.value().is_schema()) {
-    // its tokenizer has all tokens, its encoder a row for each
-  } else if (auto added = add_tokens(config.value(), has_encoder_config, encoder, tokenizer); !added.ok())
+  } else if (auto added = add_tokens(config.value(), has_encoder_config, encoder, tokenizer); !added.ok()) {
     return added.error();
+  }
   if (config.value().class_token >= encoder.vocab_size) {
     return json.value().root()["class_token_index"].mismatch("an id below vocab_size " + std::to_string(encoder.vocab_size));
   }

@@ -26,10 +26,7 @@ void reject_relatives(Fields& config) {
 
 std::vector<float> run_linear(const Compute& compute, const LinearWeights& layer, const std::vector<float>& rows,
                               Activation activation = Activation::kNone) {
-  const std::int64_t count = static_cast<std::int64_t>(rows.size()) / layer.in;
-  std::vector<float> out(static_cast<std::size_t>(count * layer.out));
-  linear(compute, layer, rows.data(), count, activation, {}, out.data());
-  return out;
+  return run_linear(compute, layer, rows.data(), static_cast<std::int64_t>(rows.size()) / layer.in, activation);
 }
 
 // x / (|x| + 1e-8) for each row.

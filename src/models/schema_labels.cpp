@@ -14,13 +14,6 @@ constexpr std::int64_t kCounts = 20;
 constexpr std::int64_t kNarrow = 128, kHeads = 4;
 constexpr float kNormEpsilon = 1e-5f;
 
-std::vector<float> run(const Compute& compute, const LinearWeights& layer, const float* rows, std::int64_t count,
-                       Activation activation = Activation::kNone) {
-  std::vector<float> out(static_cast<std::size_t>(count * layer.out));
-  linear(compute, layer, rows, count, activation, {}, out.data());
-  return out;
-}
-
 // [first, second] of each row.
 std::vector<float> beside(const std::vector<float>& first, std::int64_t width, const float* second, std::int64_t second_width,
                           std::int64_t count) {
@@ -93,17 +86,18 @@ void SchemaLabels::add_targets(TargetList& list) const {
 }
 
 bool SchemaLabels::any(const Compute& compute, const float* parent) const {
-  const std::vector<float> inner = run(compute, counts_[0], parent, 1, Activation::kRelu);
-  const std::vector<float> logits = run(compute, counts_[1], inner.data(), 1);
-  return std::max_element(logits.begin(), logits.end()) != logits.begin();
+  const std::vector<float> inner = run_linear(compute, counts_[0], parent, 1, Activation::kRelu);
+  const std::vector<float> logits = run_linear(compute, counts_[1], inner.data(), 1);
+  const bool is_finite = std::all_of(logits.begin(), logits.end(), [](float logit) { return std::isfinite(logit); });
+  return !is_finite || std::max_element(logits.begin(), logits.end()) != logits.begin();
 }
 
 // The first step of a GRU (arXiv 1406.1078, as torch has it) over the first position, whose state before is the label's row h:
 // r, z = sigmoid(W x + b + U h + c), n = tanh(W x + b + r * (U h + c)), (1 - z) * n + z * h.
 std::vector<float> SchemaLabels::step(const Compute& compute, const float* labels, std::int64_t count) const {
   const Kernels& kernels = compute.kernels;
-  const std::vector<float> of_x = run(compute, gru_.input, position_, 1);
-  std::vector<float> gates = run(compute, gru_.recurrent, labels, count);
+  const std::vector<float> of_x = run_linear(compute, gru_.input, position_, 1);
+  std::vector<float> gates = run_linear(compute, gru_.recurrent, labels, count);
   std::vector<float> out(static_cast<std::size_t>(count * hidden_));
   for (std::int64_t i = 0; i < count; ++i) {
     float* gate = gates.data() + i * 3 * hidden_;
@@ -136,7 +130,7 @@ Result<void> SchemaLabels::attend(const Compute& compute, const EncoderLayer& la
   auto arena = Arena::with_bytes(measure.used(), "the attention of labels");
   if (!arena.ok()) return arena.error();
   const std::vector<AttentionScratch> scratch = take(arena.value());
-  const std::vector<float> qkv = run(compute, layer.qkv, x.data(), count);
+  const std::vector<float> qkv = run_linear(compute, layer.qkv, x.data(), count);
   const std::int32_t starts[] = {0, static_cast<std::int32_t>(count)};
   std::vector<float> context(x.size());
   attention(compute, shape, {.scale = 1.0f / std::sqrt(static_cast<float>(kHeadDim))},
@@ -147,10 +141,10 @@ Result<void> SchemaLabels::attend(const Compute& compute, const EncoderLayer& la
              .kv_stride = 3 * kNarrow,
              .seq_start = starts},
             scratch, context.data(), {});
-  const std::vector<float> attended = run(compute, layer.output, context.data(), count);
+  const std::vector<float> attended = run_linear(compute, layer.output, context.data(), count);
   layer_norm(compute, layer.attention_norm, attended.data(), x.data(), count, x.data());
-  const std::vector<float> inner = run(compute, layer.up, x.data(), count, Activation::kRelu);
-  const std::vector<float> down = run(compute, layer.down, inner.data(), count);
+  const std::vector<float> inner = run_linear(compute, layer.up, x.data(), count, Activation::kRelu);
+  const std::vector<float> down = run_linear(compute, layer.down, inner.data(), count);
   layer_norm(compute, layer.output_norm, down.data(), x.data(), count, x.data());
   return {};
 }
@@ -162,7 +156,7 @@ Result<std::vector<float>> SchemaLabels::rows(const Compute& compute, const floa
   } else {
     compute.kernels.axpy(1.0f, labels, x.data(), count * hidden_);
     const std::vector<float> whole = std::move(x);
-    x = run(compute, narrowed_, whole.data(), count);
+    x = run_linear(compute, narrowed_, whole.data(), count);
     for (const EncoderLayer& layer : layers_) {
       if (auto attended = attend(compute, layer, count, x); !attended.ok()) return attended.error();
     }
@@ -170,7 +164,7 @@ Result<std::vector<float>> SchemaLabels::rows(const Compute& compute, const floa
   }
   for (const LinearWeights& layer : projector_) {
     const bool is_last = &layer == &projector_.back();
-    x = run(compute, layer, x.data(), count, is_last ? Activation::kNone : Activation::kRelu);
+    x = run_linear(compute, layer, x.data(), count, is_last ? Activation::kNone : Activation::kRelu);
   }
   return x;
 }

@@ -23,7 +23,8 @@ class SchemaLabels {
   void take_weights(Arena& arena, const Kernels& kernels, CountingLayer layer, std::int64_t hidden);
   void add_targets(TargetList& list) const;
 
-  // Whether there are instances: the count that is likeliest by the row of "[P]", [hidden], is not 0.
+  // Whether there are instances: the count that is likeliest by the row of "[P]", [hidden], is not 0. True if that is not finite,
+  // so that the scores show it.
   bool any(const Compute& compute, const float* parent) const;
   // labels: [count, hidden]. Returns the same shape.
   Result<std::vector<float>> rows(const Compute& compute, const float* labels, std::int64_t count) const;

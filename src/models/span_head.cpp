@@ -35,9 +35,6 @@ void reject_relatives(Fields& config) {
 
 namespace {
 
-constexpr std::pair<std::string_view, PoolingMode> kPoolings[] = {
-    {"first", PoolingMode::kCls}, {"last", PoolingMode::kLastToken}, {"mean", PoolingMode::kMean}, {"max", PoolingMode::kMax}};
-
 // config.json of the package gliner2. Older files have max_width outside of span_head, and no architecture.
 Result<SpanConfig> read_schema_config(JsonRef json) {
   Fields config(json);
@@ -46,6 +43,8 @@ Result<SpanConfig> read_schema_config(JsonRef json) {
   constexpr std::pair<std::string_view, CountingLayer> kLayers[] = {{"count_lstm", CountingLayer::kLstm},
                                                                     {"count_lstm_v2", CountingLayer::kLstmV2}};
   out.counting = config.choice("counting_layer", kLayers, "count_lstm");
+  constexpr std::pair<std::string_view, PoolingMode> kPoolings[] = {
+      {"first", PoolingMode::kCls}, {"mean", PoolingMode::kMean}, {"max", PoolingMode::kMax}};
   out.pooling = config.choice("token_pooling", kPoolings, "first");
   out.max_width = config.size_or("max_width", kMostSpanWidth, 8);
   if (json["span_head"].is_object()) {
@@ -63,14 +62,20 @@ Result<SpanConfig> read_schema_config(JsonRef json) {
 
 }  // namespace
 
-Result<SpanConfig> read_span_config(JsonRef json) {
+bool has_schema(JsonRef json) {
   const auto type = json["model_type"].as_string_or("");
-  if (type.ok() && type.value() == "extractor") return read_schema_config(json);
+  return type.ok() && type.value() == "extractor";
+}
+
+Result<SpanConfig> read_span_config(JsonRef json) {
+  if (has_schema(json)) return read_schema_config(json);
   Fields config(json);
   SpanConfig out;
   reject_relatives(config);
   constexpr std::pair<std::string_view, bool> kModes[] = {{"markerV0", false}, {"token_level", true}, {"token-level", true}};
   out.by_token = config.choice("span_mode", kModes, "markerV0");
+  constexpr std::pair<std::string_view, PoolingMode> kPoolings[] = {
+      {"first", PoolingMode::kCls}, {"last", PoolingMode::kLastToken}, {"mean", PoolingMode::kMean}, {"max", PoolingMode::kMax}};
   out.pooling = config.choice("subtoken_pooling", kPoolings, "first");
   config.expect("words_splitter_type", "whitespace");
   out.hidden = config.size_or("hidden_size", kMostHidden, 512);
@@ -177,13 +182,6 @@ std::vector<WeightTarget> SpanHead::weight_targets() const {
 }
 
 namespace {
-
-std::vector<float> run_linear(const Compute& compute, const LinearWeights& layer, const float* rows, std::int64_t count,
-                              Activation activation = Activation::kNone) {
-  std::vector<float> out(static_cast<std::size_t>(count * layer.out));
-  linear(compute, layer, rows, count, activation, {}, out.data());
-  return out;
-}
 
 // x = relu(x + y), [n].
 void add_and_relu(const Kernels& kernels, const float* y, float* x, std::int64_t n) {

@@ -20,7 +20,7 @@
 
 namespace wattn {
 
-// From gliner_config.json.
+// From gliner_config.json, or from config.json of GLiNER2.
 struct SpanConfig {
   std::int64_t hidden = 0;      // of the head; a projection leads to it if the encoder's is another
   std::int64_t max_width = 0;   // words of a span, unless by_token
@@ -38,7 +38,8 @@ struct SpanConfig {
   CountingLayer counting = CountingLayer::kNone;
   bool is_schema() const { return counting != CountingLayer::kNone; }
 };
-Result<SpanConfig> read_span_config(JsonRef gliner_config);
+bool has_schema(JsonRef config);  // whether it is GLiNER2's
+Result<SpanConfig> read_span_config(JsonRef config);
 
 // Words first to last of the words that were read.
 struct ScoredSpan {

@@ -275,6 +275,13 @@ void linear(const Compute& compute, const LinearWeights& layer, const float* x, 
   });
 }
 
+std::vector<float> run_linear(const Compute& compute, const LinearWeights& layer, const float* x, std::int64_t rows,
+                              Activation activation) {
+  std::vector<float> out(static_cast<std::size_t>(rows * layer.out));
+  linear(compute, layer, x, rows, activation, {}, out.data());
+  return out;
+}
+
 namespace {
 
 // Rows and columns of d_weight computed at a time. Columns: of x, all tokens of which are packed.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "core/arena.h"
 #include "ops/compute.h"
@@ -70,6 +71,10 @@ std::span<const std::int8_t> q4_entries();
 // place of this one, whose out may differ.
 void linear(const Compute& compute, const LinearWeights& layer, const float* x, std::int64_t tokens, Activation activation,
             const LinearScratch& scratch, float* y);
+
+// The same over rows [rows, in] into memory of its own.
+std::vector<float> run_linear(const Compute& compute, const LinearWeights& layer, const float* x, std::int64_t rows,
+                              Activation activation = Activation::kNone);
 
 // A linear layer of the backward pass. Its weights are those of a Linear, or rows as a checkpoint has them.
 struct LinearGradient {

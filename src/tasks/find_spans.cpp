@@ -13,7 +13,8 @@ constexpr std::int64_t kLeastRoom = 16;
 constexpr std::int64_t kWordShare = 4;
 constexpr std::size_t kMostSpans = 1 << 22;
 
-// The words of a text for a schema. A text that ends otherwise gets a full stop, a word that begins where the text ends.
+// The words of a text for a schema. A text that does not end with . ! or ? gets a full stop, a word that begins where the text
+// ends.
 std::vector<TextSpan> schema_words(std::u16string_view text) {
   std::vector<TextSpan> words = split_words_and_addresses(text);
   const bool ends = !text.empty() && std::u16string_view(u".!?").find(text.back()) != std::u16string_view::npos;
@@ -148,17 +149,19 @@ Result<void> FindSpansJob::prepare_markers() {
 Result<Encoding> FindSpansJob::encode(std::size_t text) {
   const SpanConfig& config = model().span_head()->config();
   const std::vector<TextSpan> words = config.is_schema() ? schema_words(texts_[text]) : split_words(texts_[text]);
+  const auto text_of = [&](const TextSpan& word) -> std::u16string {
+    const auto begin = static_cast<std::size_t>(word.begin);
+    if (begin == texts_[text].size()) return u".";
+    const std::u16string_view own = texts_[text].substr(begin, static_cast<std::size_t>(word.end - word.begin));
+    return config.is_schema() ? lower_case(own) : std::u16string(own);
+  };
   std::vector<std::vector<std::int32_t>> ids;
   std::vector<std::int64_t> counts;
   double unknown = 0, count = 0;
   bool truncated = false;
   const std::int64_t longest = room_ / kWordShare;
   for (const TextSpan& word : words) {
-    const auto begin = static_cast<std::size_t>(word.begin), size = static_cast<std::size_t>(word.end - word.begin);
-    const std::u16string lower = !config.is_schema()           ? u""
-                                 : begin < texts_[text].size() ? lower_case(texts_[text].substr(begin, size))
-                                                               : u".";
-    auto tokens = tokens_of(config.is_schema() ? lower : texts_[text].substr(begin, size), &unknown);
+    auto tokens = tokens_of(text_of(word), &unknown);
     if (!tokens.ok()) return tokens.error();
     std::vector<std::int32_t>& own = tokens.value();
     count += static_cast<double>(own.size());

@@ -66,6 +66,16 @@ describe('zero-shot-ner with GLiNER2', () => {
     expect(ner.info().head).toBe('spans');
     expect(await ner(schemas.texts[0]!, ['person'])).toBeInstanceOf(Array);
     await ner.dispose();
+    const set = (changes: object) =>
+      new Map(files).set(
+        'config.json',
+        new TextEncoder().encode(JSON.stringify({ ...readJson('schemas/deberta/config.json'), ...changes })),
+      );
+    await expectError(
+      pipeline('zero-shot-ner', set({ counting_layer: 'count_lstm_moe' })),
+      'UnsupportedError',
+      /: config.json: counting_layer: expected one of "count_lstm", "count_lstm_v2", found "count_lstm_moe"/,
+    );
     files.delete('encoder_config/config.json');
     await expectError(pipeline('zero-shot-ner', files), 'ModelFormatError', /encoder_config\/config.json: expected this file/);
     await expectError(
