@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { env, pipeline, type ModelInfo, type Tensor, type TextGenerationPipeline } from 'wattn';
 import { failure, filesOf, goldens, root } from '../web/support.js';
-import { faulty, findGpu, wideLlama, withLetters, type Faults } from './gpu_support.js';
+import { faulty, findGpu, wideLlama, withHalves, withLetters, type Faults } from './gpu_support.js';
 
 const gpu = await findGpu();
 const onGpu = (name: string, run: (gpu: GPU) => Promise<void>) => (gpu ? test : test.skip)(name, () => run(gpu!));
@@ -112,7 +112,7 @@ const dtypesOf = (folder: string) => [
 describe.each(Object.entries(architectures))('%s', (folder, lacks) => {
   for (const dtype of dtypesOf(folder))
     onGpu(`${dtype}: a forced text has the processor's logits within the bound`, async (own) => {
-      env.gpu = own;
+      env.gpu = withHalves(own);
       const there = await load(decoder(folder), { dtype });
       const { device, device_reason, gpu: facts } = there.info() as ModelInfo;
       if (lacks) {
@@ -120,6 +120,7 @@ describe.each(Object.entries(architectures))('%s', (folder, lacks) => {
         return there.dispose();
       }
       expect([device, device_reason]).toEqual(['webgpu', undefined]);
+      expect(facts!.products).toBe(dtype === 'q8' || dtype === 'q4' ? 'int8' : 'f32'); // also where the device computes in f16
       expect(facts!.bound).toBeLessThan(dtype === 'f32' || dtype === 'f16' ? 2e-5 : 0.2);
       const here = await load(decoder(folder), { dtype, device: 'wasm' });
       const right = await follow(here, text(40), 10);
