@@ -1,5 +1,5 @@
-// The small files of GLiNER and GLiNER2 models. Repositories of GLiNER as their authors wrote them have no tokenizer and no configuration of the encoder. The package
-// gliner takes both from the repository that gliner_config.json names as model_name, and so does this. Loaded with the first GLiNER model.
+// The small files of GLiNER and GLiNER2 models. GLiNER's repositories as their authors wrote them have no tokenizer and no configuration of the encoder. The
+// package gliner takes both from the repository that gliner_config.json names as model_name, and so does this. Loaded with the first of these models.
 import { describe, InputError, ModelFormatError, NetworkError } from '../core/errors.js';
 import { allInOrder } from '../core/signal.js';
 import {

@@ -160,7 +160,7 @@ export interface TokenClassificationPipeline extends LoadedPipeline {
 
 /** Options of a call of a `zero-shot-ner` pipeline. */
 export interface ZeroShotNerOptions extends Pick<TaskTextOptions, 'adapter' | 'signal'> {
-  /** Minimum score of entities, exclusive. From 0 to 1; default 0.5. */
+  /** Minimum score of entities, exclusive (with GLiNER2 inclusive). From 0 to 1; default 0.5. */
   threshold?: number;
   /** `true` (default): entities do not overlap. `false`: entities may be nested. */
   flat_ner?: boolean;
