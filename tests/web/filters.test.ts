@@ -280,6 +280,8 @@ describe('callbacks', () => {
     ['stem: a number', () => search({ words: { stem: () => 1 } }), /found 1/],
     ['stem: async', () => search({ words: { stem: async () => 'x' } }), /found an object \(Promise\)/],
     ['stopwords: numbers', () => search({ words: { stopwords: [1] } }), /stopwords: expected a string at index 0, found 1/],
+    ['stopwords: a number', () => search({ words: { stopwords: 5 } }), /stopwords: expected an array or a Set of strings, found 5/],
+    ['stopwords: an object', () => search({ words: { stopwords: {} } }), /stopwords: expected an array or a Set of strings, found an object/],
     ['stopwords: a text', () => search({ words: { stopwords: 'the and' } }), /stopwords: expected one of ar, .*, found 'the and'/],
     ['chunk: null', () => search(chunk(null)), /option 'chunk': document 'a': expected it to return an array of \{ start, end \}, found null/],
     ['chunk: a text', () => search(chunk('x')), /found 'x'/],

@@ -59,6 +59,12 @@ const kCases: [kind: string, before: string, value: string, near: string][] = [
   ['national_id', 'Medicare ', '2950 12348 1', '2950 12349 1'],
   ['national_id', 'identity ', '800101 5009 087', '800101 5009 088'],
   ['national_id', 'no. ', 'A123456789', 'A123456788'],
+  ['national_id', 'SVNR ', '1237 010180', '1238 010180'],
+  ['national_id', 'PPS ', '6433435F', '6433435G'],
+  ['national_id', 'My Number ', '1234 5678 9018', '1234 5678 9017'],
+  ['national_id', 'ИНН ', '500100732259', '500100732258'],
+  ['national_id', 'teudat zehut ', '123456782', '123456783'],
+  ['national_id', 'CURP ', 'BEML920313HCMLNS09', 'BEML920313HCMLNS08'],
   ['crypto', 'to ', '1BoatSLRHtKNngkdXEeobR76b53LETtpyT', '1BoatSLRHtKNngkdXEeobR76b53LETtpyU'],
   ['crypto', 'to ', 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5'],
   ['crypto', 'to ', '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD'],
@@ -107,7 +113,10 @@ function numbers(count: number): string[] {
 
 describe('rules of redact', () => {
   it.each(kCases)('%s: %s%s, and not %s', async (kind, before, value, near) => {
-    expect(await found(`${before}${value}, then more`)).toEqual([[kind, value]]);
+    const { entities } = await redact(`${before}${value}, then more`);
+    expect(entities.map(({ label, text }) => [label, text])).toEqual([[kind, value]]);
+    expect(entities[0]!.score).toBeGreaterThan(0);
+    expect(entities[0]!.score).toBeLessThan(1);
     expect((await found(`${before}${near}, then more`)).filter(([label]) => label === kind)).toEqual([]);
   });
 
