@@ -1,6 +1,6 @@
 // The src side of tools/mutate.mjs: changes by patterns, and runs the native tests in a separate build.
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { filesOf, limits } from './mutants.mjs';
@@ -80,6 +80,13 @@ export function mutantsOf(file) {
   return found;
 }
 
+/** Whether a file's copy is not there, or of another time. A copy's time is rounded. */
+function isOther(from, to) {
+  const now = statSync(from);
+  const copied = statSync(to, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return now.isDirectory() || Math.abs(copied - now.mtimeMs) > 1;
+}
+
 /** Brings the copy up to the tree: a file is written only when it differs, so that little is built. Returns a hash of all. */
 function prepare() {
   rmSync(saved, { recursive: true, force: true }); // of a run that was ended
@@ -99,7 +106,7 @@ function prepare() {
     }
   }
   for (const folder of ['tests/goldens', 'tests/fixtures', 'models']) {
-    cpSync(join(root, folder), join(tree, folder), { recursive: true, force: false });
+    cpSync(join(root, folder), join(tree, folder), { recursive: true, preserveTimestamps: true, filter: isOther });
   }
   delete process.env.WATTN_MODELS_DIR; // real checkpoints take minutes
   const compiler = which('clang++-19') ? ['-DCMAKE_CXX_COMPILER=clang++-19'] : [];
