@@ -18,6 +18,7 @@ namespace wattn {
 // What find_spans() reads.
 struct SpansRequest {
   float threshold = 0.5f;
+  std::string task;
   std::int64_t first_text = 0;
 };
 
@@ -96,8 +97,9 @@ Result<void> FullModelHandle::find_spans(Arguments& in, PlainAnswer& out) {
   auto texts = in.texts(), labels = in.texts();
   SpansRequest options;
   if (auto read = in.options(options); !read.ok()) return read;
-  auto job = FindSpansJob::begin(model(), texts->views,
-                                 {.labels = labels->views, .threshold = options.threshold, .first_text = options.first_text});
+  auto job = FindSpansJob::begin(
+      model(), texts->views,
+      {.labels = labels->views, .threshold = options.threshold, .task = options.task, .first_text = options.first_text});
   if (!job.ok()) return job.error();
   const auto report = [](Job& ran, bool more, PlainAnswer& to) {
     if (more) return;
@@ -111,6 +113,7 @@ Result<void> FullModelHandle::find_spans(Arguments& in, PlainAnswer& out) {
     const SpansAnswer say{to};
     say.spans(std::move(spans));
     say.scores(std::move(scores));
+    say.logits(result.logits);
     say.windows(result.windows);
     say.truncated(result.truncated);
     say.unknown(result.unknown);

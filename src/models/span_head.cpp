@@ -127,6 +127,7 @@ void SpanHead::take_weights(Arena& arena, const Kernels& kernels) {
   }
   if (config_.is_schema()) {
     schema_.take_weights(arena, kernels, config_.counting, hidden);
+    classes_ = {linear_of(hidden, 2 * hidden), linear_of(2 * hidden, 1)};
   } else {
     prompt_ = {linear_of(hidden, inner), linear_of(inner, hidden)};
   }
@@ -170,6 +171,8 @@ std::vector<WeightTarget> SpanHead::weight_targets() const {
   };
   if (config_.is_schema()) {
     schema_.add_targets(list);
+    linear_targets("classifier.0", classes_.up);
+    linear_targets("classifier.2", classes_.down);
   } else {
     mlp_targets("prompt_rep_layer", prompt_);
   }
@@ -233,6 +236,10 @@ std::vector<float> SpanHead::run_rnn(const Compute& compute, const float* rows, 
 
 std::vector<float> SpanHead::project(const Compute& compute, const float* states, std::int64_t tokens) const {
   return projection_.out > 0 ? run_linear(compute, projection_, states, tokens) : std::vector<float>(states, states + tokens * in_);
+}
+
+std::vector<float> SpanHead::classify(const Compute& compute, const float* rows, std::int64_t count) const {
+  return run_mlp(compute, classes_, rows, count, Activation::kNone);
 }
 
 Result<void> SpanHead::find(const Compute& compute, const Request& request, std::vector<ScoredSpan>& spans) const {

@@ -34,7 +34,8 @@ struct SpanConfig {
                                             // added to the tokenizer when the model is loaded, and a row for each
   std::string ent_token, sep_token;
   // GLiNER2's: labels stand in a schema, "( [P] entities ( [E] label [E] label ) ) [SEP_TEXT] word word ..", without the
-  // tokenizer's special tokens. Words are lower-case, addresses are words, and a text ends with a full stop.
+  // tokenizer's special tokens. Words are lower-case, addresses are words, and a text ends with a full stop. Classes of a text have
+  // the name of the task in the place of "entities", and "[L]" in that of "[E]".
   CountingLayer counting = CountingLayer::kNone;
   bool is_schema() const { return counting != CountingLayer::kNone; }
 };
@@ -72,6 +73,9 @@ class SpanHead {
     std::size_t most;  // spans
     std::string what;  // the text, for messages
   };
+  // With a schema: a logit for each class by its row, [count, hidden].
+  std::vector<float> classify(const Compute& compute, const float* rows, std::int64_t count) const;
+
   // Appends the spans whose score is above the threshold, by their first word, then as the package orders them. A ModelFormatError
   // if a score is not finite, an InputError if spans has more than `most`.
   Result<void> find(const Compute& compute, const Request& request, std::vector<ScoredSpan>& spans) const;
@@ -99,6 +103,7 @@ class SpanHead {
   // label.
   Mlp prompt_, start_, end_;
   SchemaLabels schema_;         // of a schema, in place of prompt_
+  Mlp classes_;                 // of a schema: [2 * hidden, hidden], [1, 2 * hidden]
   LinearWeights from_start_;    // [4 * hidden, hidden], with the bias
   LinearWeights from_end_;      // the same without a bias
   LinearWeights onto_labels_;   // [4 * hidden, hidden], the last layer's transposed matrix

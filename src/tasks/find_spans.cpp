@@ -12,6 +12,8 @@ constexpr std::int64_t kLeastRoom = 16;
 // A word has at most this part of a window's tokens, so that a window has some words.
 constexpr std::int64_t kWordShare = 4;
 constexpr std::size_t kMostSpans = 1 << 22;
+// What stands before each class.
+constexpr const char* kClass = "[L]";
 
 // The words of a text for a schema. A text that does not end with . ! or ? gets a full stop, a word that begins where the text
 // ends.
@@ -64,7 +66,9 @@ Result<std::vector<std::int32_t>> FindSpansJob::tokens_of(std::u16string_view wo
 Result<void> FindSpansJob::prepare() {
   if (!model().span_head()) return input_error("find_spans: this model was loaded without its head");
   if (options_.labels.empty()) return input_error("labels: expected at least one, found none");
-  auto prompted = model().span_head()->config().is_schema() ? prepare_schema() : prepare_markers();
+  const bool is_schema = model().span_head()->config().is_schema();
+  if (is_classes() && !is_schema) return input_error("expected a model that classifies texts (GLiNER2), found one of GLiNER");
+  auto prompted = is_schema ? prepare_schema() : prepare_markers();
   if (!prompted.ok()) return prompted;
   const auto taken = static_cast<std::int64_t>(prompt_.size() + ending_.size());
   room_ = model().max_length() - taken;
@@ -79,18 +83,24 @@ Result<void> FindSpansJob::prepare() {
 Result<std::vector<std::int32_t>> FindSpansJob::label_tokens(std::u16string_view label) const {
   auto tokens = tokens_of(label);
   if (!tokens.ok()) return tokens.error();
-  const SpanConfig& config = model().span_head()->config();
   const auto& found = tokens.value();
-  if (found.empty() || std::find(found.begin(), found.end(), config.class_token) != found.end()) {
-    return input_error("labels: expected texts with at least one token and without '" + config.ent_token + "', found '" +
+  if (found.empty() || std::find(found.begin(), found.end(), marker_) != found.end()) {
+    const std::string marker = is_classes() ? kClass : model().span_head()->config().ent_token;
+    return input_error("labels: expected texts with at least one token and without '" + marker + "', found '" +
                        to_utf8(label.substr(0, 40)) + "'");
   }
   return tokens;
 }
 
-// "( [P] entities ( [E] label [E] label ) ) [SEP_TEXT]", each tokenized alone.
+// "( [P] entities ( [E] label [E] label ) ) [SEP_TEXT]", or "( [P] task ( [L] label [L] label ) ) [SEP_TEXT]", each part tokenized
+// alone.
 Result<void> FindSpansJob::prepare_schema() {
-  const SpanConfig& config = model().span_head()->config();
+  marker_ = model().span_head()->config().class_token;
+  if (is_classes()) {
+    const auto id = model().tokenizer().token_to_id(kClass);
+    if (!id) return model_format_error(std::string("tokenizer.json: expected the token '") + kClass + "', found none");
+    marker_ = *id;
+  }
   const auto add = [&](std::u16string_view part) -> Result<void> {
     const auto tokens = tokens_of(part);
     if (!tokens.ok()) return tokens.error();
@@ -99,14 +109,15 @@ Result<void> FindSpansJob::prepare_schema() {
   };
   if (auto added = add(u"("); !added.ok()) return added;
   parent_at_ = static_cast<std::int32_t>(prompt_.size());
-  for (const char16_t* part : {u"[P]", u"entities", u"("}) {
+  const std::u16string name = is_classes() ? to_utf16(options_.task) : u"entities";
+  for (const std::u16string_view part : {std::u16string_view(u"[P]"), std::u16string_view(name), std::u16string_view(u"(")}) {
     if (auto added = add(part); !added.ok()) return added;
   }
   for (const std::u16string_view label : options_.labels) {
     const auto tokens = label_tokens(label);
     if (!tokens.ok()) return tokens.error();
     labels_at_.push_back(static_cast<std::int32_t>(prompt_.size()));
-    prompt_.push_back(config.class_token);
+    prompt_.push_back(marker_);
     prompt_.insert(prompt_.end(), tokens.value().begin(), tokens.value().end());
   }
   for (const char16_t* part : {u")", u")", u"[SEP_TEXT]"}) {
@@ -118,6 +129,7 @@ Result<void> FindSpansJob::prepare_schema() {
 // "<<ENT>> label <<ENT>> label <<SEP>>" with the tokenizer's special tokens around the whole.
 Result<void> FindSpansJob::prepare_markers() {
   const SpanConfig& config = model().span_head()->config();
+  marker_ = config.class_token;
   const std::u16string marker = to_utf16(config.ent_token);
   const auto around = model().tokenizer().encode(marker, {});
   if (!around.ok()) return around.error();
@@ -173,7 +185,12 @@ Result<Encoding> FindSpansJob::encode(std::size_t text) {
     ids.push_back(std::move(own));
   }
   std::vector<Encoding> encodings;
-  for (const WordWindow& window : word_windows(counts, room_, config.max_words, config.max_width)) {
+  std::vector<WordWindow> windows = word_windows(counts, room_, config.max_words, config.max_width);
+  if (is_classes() && windows.size() > 1) {
+    windows.resize(1);
+    truncated = true;
+  }
+  for (const WordWindow& window : windows) {
     Encoding encoding;
     encoding.ids = prompt_;
     Window kept{window.own_begin - window.begin, window.own_end - window.begin, {}, {}};
@@ -226,25 +243,34 @@ Result<void> FindSpansJob::run_window(const Window& window, const float* hidden,
   const ThreadTeam::Awake awake(model().team());
   const std::vector<float> rows =
       head.project({model().kernels(), model().team()}, hidden, window.token_at.back() + static_cast<std::int64_t>(ending_.size()));
+  std::vector<float> labels;
+  for (const std::int32_t at : labels_at_) labels.insert(labels.end(), rows.begin() + at * width, rows.begin() + (at + 1) * width);
+  const std::string what = "text " + std::to_string(options_.first_text + static_cast<std::int64_t>(text));
+  const auto count = static_cast<std::int64_t>(labels_at_.size());
+  if (is_classes()) {
+    const std::vector<float> logits = head.classify({model().kernels(), model().team()}, labels.data(), count);
+    if (auto checked = check_finite(logits.data(), count, what); !checked.ok()) return checked;
+    result_.logits.insert(result_.logits.end(), logits.begin(), logits.end());
+    return {};
+  }
   const PoolingMode pooling[] = {head.config().pooling};
-  std::vector<float> words(window.words.size() * static_cast<std::size_t>(width)), labels;
+  std::vector<float> words(window.words.size() * static_cast<std::size_t>(width));
   for (std::size_t i = 0; i < window.words.size(); ++i) {  // a word without tokens has zeros
     pool(model().kernels(), pooling, rows.data() + window.token_at[i] * width, window.token_at[i + 1] - window.token_at[i], width,
          0, words.data() + static_cast<std::int64_t>(i) * width);
   }
-  for (const std::int32_t at : labels_at_) labels.insert(labels.end(), rows.begin() + at * width, rows.begin() + (at + 1) * width);
   std::vector<ScoredSpan> spans;
   const auto found = head.find({model().kernels(), model().team()},
                                {.words = words.data(),
                                 .num_words = static_cast<std::int64_t>(window.words.size()),
                                 .labels = labels.data(),
                                 .parent = head.config().is_schema() ? rows.data() + parent_at_ * width : nullptr,
-                                .num_labels = static_cast<std::int64_t>(labels_at_.size()),
+                                .num_labels = count,
                                 .begin = window.own_begin,
                                 .end = window.own_end,
                                 .threshold = options_.threshold,
                                 .most = kMostSpans,
-                                .what = "text " + std::to_string(options_.first_text + static_cast<std::int64_t>(text))},
+                                .what = what},
                                spans);
   if (!found.ok()) return found;
   for (const ScoredSpan& span : spans) {

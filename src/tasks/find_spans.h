@@ -1,5 +1,5 @@
 // find_spans: spans of words that a GLiNER model gives one of the caller's labels (models/span_head.h). The caller decides between
-// spans that overlap.
+// spans that overlap. With a task, GLiNER2's: how well each label fits a text, of which the first window is read.
 //
 // A text that is longer than the encoder reads at once is read in windows that overlap. Each word belongs to one window, in which
 // it has words on both sides; a span is judged there where its first word belongs, so exactly once.
@@ -21,6 +21,7 @@ namespace wattn {
 struct FindSpansOptions {
   std::vector<std::u16string_view> labels{};  // at least one; different ones
   float threshold = 0.5f;                     // spans have higher scores
+  std::string task{};                         // the labels are classes of texts for this task; empty: of spans
   std::int64_t first_text = 0;                // index of texts[0] in messages: a host may split one call into several
 };
 
@@ -33,9 +34,11 @@ struct FoundSpan {
 
 struct FindSpansResult {
   std::vector<FoundSpan> spans;         // text after text, each by first words, then as the package orders them
+  std::vector<float> logits;            // with a task: [texts, labels]
   std::vector<std::int32_t> windows;    // [texts]
-  std::vector<std::uint8_t> truncated;  // [texts] whether a word was so long that only its beginning was read
-  std::vector<float> unknown;           // [texts] the share of unknown tokens
+  std::vector<std::uint8_t> truncated;  // [texts] whether only the beginning was read: of a word that is too long; with a task, of
+                                        // the text
+  std::vector<float> unknown;  // [texts] the share of unknown tokens
 };
 
 // Words [begin, end) of a text, of which [own_begin, own_end) belong to this window.
@@ -75,12 +78,14 @@ class FindSpansJob final : public TextJob {
   void add(Encoding, std::size_t, bool) override {}
   Result<void> run(const Batch& batch, const std::vector<std::size_t>& texts) override;
   Result<void> run_window(const Window& window, const float* hidden, std::size_t text);
+  bool is_classes() const { return !options_.task.empty(); }
 
   std::span<const std::u16string_view> texts_;
   FindSpansOptions options_;
   std::vector<std::int32_t> prompt_;     // ids before the words
   std::vector<std::int32_t> ending_;     // ids after them
   std::vector<std::int32_t> labels_at_;  // [labels] each one's row in the prompt
+  std::int32_t marker_ = 0;              // the id that stands before each label
   std::int32_t parent_at_ = 0;           // the row of a schema's "[P]"
   std::int64_t room_ = 0;                // tokens for words in a window
   std::deque<Window> windows_;           // encoded, but not yet run

@@ -158,7 +158,7 @@ describe('zero-shot-classification by labels beside the text', () => {
   it('says where its options and its models belong', async () => {
     const nli = await pipeline('zero-shot-classification', headFiles('sequence'));
     const call = nli as (...args: any[]) => Promise<unknown>;
-    const wanted = /expected a GLiClass model, found one for natural language inference/;
+    const wanted = /expected a GLiClass or GLiNER2 model, found one for natural language inference/;
     await expectError(call('a', ['b'], { prompt: 'c' }), 'InputError', wanted);
     await expectError(call('a', ['b'], { examples: [] }), 'InputError', wanted);
     await nli.dispose();

@@ -1,4 +1,5 @@
-"""schemas/: tiny random GLiNER2 models over three encoders, made and saved by the package gliner2, the entities that it finds, and how it divides texts."""
+"""schemas/: tiny random GLiNER2 models over three encoders, made and saved by the package gliner2, the entities that it finds, its logits of classes, and how it
+divides texts."""
 import json
 import random
 import tempfile
@@ -20,6 +21,13 @@ CASES = {
 TEXTS = [*spans.TEXTS, "Mail \u0130da@boats.co.uk, or ask @ada_b; www.boats.org.", "IT IS \u03a3\u0391\u03a3 at HTTPS://a.b/?x=1!"]
 LABELS = [["person", "place"], ["a", "date of birth", "Person", "organisation", "x-y"], ["boat"]]
 OPTIONS = [{}, {"threshold": 0.3}, {"threshold": 0.8}]
+# The name of a task, its labels, and examples.
+CLASSES = [
+    ["category", ["person", "place"], []],
+    ["the kind of river", ["old", "a boat", "x-y", "Blue"], []],
+    ["mood", ["happy"], []],
+    ["mood", ["happy", "sad"], [["the old boat", "sad"], ["Anna", "happy"]]],
+]
 # How texts are divided into words: addresses, marks, joiners, and letters that only case-folding makes Latin.
 DIVIDED = [
     *TEXTS, "http://x", "https:// x", "HTTPS://X.y/z?q=1 end", "www. www.x", "http\u017f://a", "a.b+c%d-e_f@g.h-i.co.uk.", "@a_1 @ @- a@b a@b.c a@b.cd a@b.cd1 a@b..cd @a@b.cd",
@@ -84,6 +92,27 @@ def write_answers(file, name, model):
     common.write_json(file, {"f32_diff": float(f"{apart:.3g}"), "calls": rows}, depth=2)
 
 
+def logits_of(model):
+    seen = []
+    handle = model.classifier.register_forward_hook(lambda _module, _inputs, out: seen.append(out.detach().reshape(-1).double().tolist()))
+    for text in TEXTS:
+        for task, labels, examples in CLASSES:
+            model.extract(text, model.create_schema().classification(task, labels, examples=[tuple(each) for each in examples]))
+    handle.remove()
+    return torch.tensor([value for each in seen for value in each]), seen
+
+
+def write_classes(file, name, model):
+    """classes.json: the logits of each text's labels in float64, and how far those of float32 are."""
+    single, _ = logits_of(model.float())
+    exact, rows = logits_of(model.double())
+    apart = (single - exact).abs().max().item()
+    calls = [(t, c) for t in range(len(TEXTS)) for c in range(len(CLASSES))]
+    assert len(calls) == len(rows) and apart > 0 and exact.std() > 0.1, (len(rows), apart, exact.std())
+    print(name, len(rows), "calls for classes, f32_diff", apart, "logits", exact.mean().item(), exact.std().item())
+    common.write_json(file, {"f32_diff": float(f"{apart:.3g}"), "calls": [[*call, [float(f"{value:.9g}") for value in row]] for call, row in zip(calls, rows)]}, depth=2)
+
+
 def make(_options):
     folder = tiny.begin("schemas")
     warnings.simplefilter("ignore")
@@ -95,8 +124,9 @@ def make(_options):
             sometimes_none(model)
             model.save_pretrained(folder / name)
         write_answers(folder / name / "expected.json", name, model)
+        write_classes(folder / name / "classes.json", name, model)
         for file in ("config.json", "encoder_config/config.json"):
             common.write_json(folder / name / file, json.loads((folder / name / file).read_text()))
     divided = [[text, [[word, begin, end] for word, begin, end in WhitespaceTokenSplitter()(text, lower=True)]] for text in [*DIVIDED, *random_texts(300)]]
-    common.write_json(folder / "cases.json", {"cases": list(CASES), "texts": TEXTS, "labels": LABELS, "options": OPTIONS, "divided": divided}, depth=3)
+    common.write_json(folder / "cases.json", {"cases": list(CASES), "texts": TEXTS, "labels": LABELS, "options": OPTIONS, "classes": CLASSES, "divided": divided}, depth=3)
     common.update_manifest("schemas", common.versions("torch", "transformers", "tokenizers", "safetensors", "numpy", "gliner2"))

@@ -86,7 +86,7 @@ Writes {"text": .., "labels": [{"label": .., "score": ..}, ..]} per text, best l
 
   --top-k N             labels per text (default: all)
   --function NAME       softmax, sigmoid or none (default: as in Python's pipeline)
-  --labels A,B,C        your own labels; needs a model for natural language inference, or GLiClass (zero-shot)
+  --labels A,B,C        your own labels; needs a model for natural language inference, GLiClass or GLiNER2
   --multi-label         score each of your labels independently
   --hypothesis TEXT     hypothesis template, with {} in place of the label (default "This example is {}.")
   --on-overflow MODE    truncate (default) or error

@@ -34,7 +34,7 @@ const kTasks: Readonly<Record<string, TaskHelp>> = {
   },
   'zero-shot-classification': {
     does: 'Scores a text against labels that you choose.',
-    needs: 'a model trained on natural language inference, or a GLiClass model',
+    needs: 'a model trained on natural language inference, or a GLiClass or GLiNER2 model',
     command: 'classify',
     example: 'wattn classify --labels sport,politics,food "The bakery opens at six."',
     call: "await run('The bakery opens at six.', ['sport', 'politics', 'food'])",

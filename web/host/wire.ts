@@ -227,6 +227,8 @@ export interface SeamGenerateRequest {
 
 export interface SeamSpansRequest {
   threshold?: number | undefined;
+  /** of GLiNER2: the labels are classes of texts */
+  task?: string | undefined;
   /** index of the first text, for messages */
   first_text?: number | undefined;
 }
@@ -587,6 +589,8 @@ export interface SpansAnswer extends JobAnswer {
   spans: Int32Array;
   /** [spans] */
   scores: Float32Array;
+  /** with a task: [texts, labels] */
+  logits: Float32Array;
   /** [texts] */
   windows: Int32Array;
   /** [texts] */

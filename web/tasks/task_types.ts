@@ -70,13 +70,16 @@ export interface ZeroShotExample {
 
 /** Options of a call of a `zero-shot-classification` pipeline. */
 export interface ZeroShotOptions extends TaskTextOptions {
-  /** The hypothesis; the label replaces `{}`. Default `'This example is {}.'`, and the label alone for a GLiClass model. */
+  /** The hypothesis; the label replaces `{}`. Default `'This example is {}.'`, and the label alone for a GLiClass or GLiNER2 model. */
   hypothesis_template?: string;
   /** `true` scores each label independently, against contradiction. Default `false`: the scores of a text sum to 1. */
   multi_label?: boolean;
-  /** For GLiClass models: describes the task, in a sentence that the model reads before the text. Default: none. */
+  /**
+   * For GLiClass models: describes the task, in a sentence that the model reads before the text. Default: none. For GLiNER2 models: the name of the task,
+   * such as `'sentiment'`. Default `'category'`.
+   */
   prompt?: string;
-  /** For GLiClass models: texts with their labels, which the model reads after the text. Default: none. */
+  /** For GLiClass and GLiNER2 models: texts with their labels, which the model reads beside the text. Default: none. */
   examples?: readonly ZeroShotExample[];
 }
 

@@ -1,14 +1,16 @@
-// zero-shot-classification, by two kinds of models. One for natural language inference says which of the caller's labels a text entails. GLiClass reads
-// all labels beside the text, and says how well each fits.
+// zero-shot-classification, by three kinds of models. One for natural language inference says which of the caller's labels a text entails. GLiClass and
+// GLiNER2 read all labels beside the text, and say how well each fits.
 import { withFacts } from '../core/facts.js';
-import { describe, InputError, UnsupportedError } from '../core/errors.js';
+import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { readTexts } from '../core/texts.js';
 import type { ZeroShotExample, ZeroShotOptions, ZeroShotResult } from './task_types.js';
+import type { AnyEngine } from '../engine/engine.js';
 import { namesLabels, readConfig, takeLabels, type Config } from '../engine/labels.js';
 import { checkExamples, LabelPrompt } from './label_prompt.js';
 import { factsOf, judgedWindow, predict, wasTruncated, type Window } from './predict.js';
 import { sigmoid, softmax, topIndices } from '../core/scores.js';
+import { hasSchema, kSpanConfig, readFields } from '../source/model_files.js';
 import { takeOptions, toSeamOptions, type Context, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
 
 const kInstead = 'a sentence encoder compares texts with the names of labels: feature-extraction and cos_sim, see docs/tasks.md';
@@ -61,7 +63,7 @@ async function scoreByEntailment(
   for (const name of ['prompt', 'examples'] as const) {
     if (options[name] === undefined) continue;
     throw new InputError(
-      `zero-shot-classification: option '${name}': expected a GLiClass model, found one for natural language inference`,
+      `zero-shot-classification: option '${name}': expected a GLiClass or GLiNER2 model, found one for natural language inference`,
     );
   }
   const hypotheses = labels.map((label) => hypothesis_template.split('{}').join(label));
@@ -82,6 +84,27 @@ async function scoreByEntailment(
   });
 }
 
+/** Scores of a text from the logits of its labels. */
+const scoresOfLogits = (logits: Float32Array, each: boolean): number[] =>
+  each || logits.length === 1 ? Array.from(logits, sigmoid) : [...softmax(logits)];
+
+const withLabels = ({ candidate_labels, hypothesis_template = '{}' }: ZeroShotCall): string[] =>
+  candidate_labels.map((label) => hypothesis_template.split('{}').join(label));
+
+const readsSchema = ({ files }: Pick<TaskEngine, 'files'>): boolean => hasSchema(readFields(files, kSpanConfig));
+
+/** One pass a text, by a GLiNER2 model. */
+async function scoreInSchema(
+  engine: TaskEngine,
+  items: readonly string[],
+  options: ZeroShotCall,
+  context: Context,
+): Promise<Scored[]> {
+  const { classLogits } = await import('./schema_classes.js');
+  const found = await classLogits(engine, items, withLabels(options), options, context);
+  return found.map(({ logits, ...facts }) => ({ scores: scoresOfLogits(logits, options.multi_label), ...facts }));
+}
+
 /** One pass a text, whatever the number of labels. */
 async function scoreBesideText(
   engine: TaskEngine,
@@ -89,8 +112,7 @@ async function scoreBesideText(
   options: ZeroShotCall,
   context: Context,
 ): Promise<Scored[]> {
-  const { candidate_labels, hypothesis_template = '{}', multi_label } = options;
-  const labels = candidate_labels.map((label) => hypothesis_template.split('{}').join(label));
+  const labels = withLabels(options);
   const prompt = new LabelPrompt(readConfig(engine), labels, options);
   const inputs = items.map((text) => ({ text: prompt.inputOf(text) }));
   const seamOptions = toSeamOptions(options, { num_labels: labels.length });
@@ -98,14 +120,24 @@ async function scoreBesideText(
   return runs.map((windows, i) => {
     prompt.check(items[i] as string, windows[0] as Window, context.first + i);
     const window = judgedWindow(windows, context.first + i);
-    const scores = multi_label || labels.length === 1 ? Array.from(window.logits, sigmoid) : [...softmax(window.logits)];
-    return { scores, ...factsOf(windows) };
+    return { scores: scoresOfLogits(window.logits, options.multi_label), ...factsOf(windows) };
   });
 }
 
 export const zeroShotClassification: Task<string, ZeroShotCall, ZeroShotResult> = {
   head: 'sequence',
   instead: kInstead,
+
+  async open(load) {
+    const engine = await load().catch(async (error: unknown) => {
+      if (!(error instanceof UnsupportedError || error instanceof ModelFormatError)) throw error;
+      const spans = (await load('spans').catch(() => undefined)) as AnyEngine | undefined; // GLiNER2's
+      if (spans && readsSchema(spans)) return spans as never;
+      spans?.dispose();
+      throw error;
+    });
+    return { engine };
+  },
 
   prepare([texts, labels, given]) {
     const where = 'zero-shot-classification';
@@ -136,7 +168,7 @@ export const zeroShotClassification: Task<string, ZeroShotCall, ZeroShotResult> 
 
   async run(engine, items, options, context) {
     const { candidate_labels: labels } = options;
-    const score = namesLabels(readConfig(engine)) ? scoreBesideText : scoreByEntailment;
+    const score = readsSchema(engine) ? scoreInSchema : namesLabels(readConfig(engine)) ? scoreBesideText : scoreByEntailment;
     return (await score(engine, items, options, context)).map(({ scores, ...facts }, i) => {
       const order = topIndices(scores, Infinity);
       return {

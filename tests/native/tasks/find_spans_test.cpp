@@ -191,6 +191,79 @@ TEST(FindSpans, GiveTheSameBitsAloneAndInABatch) {
   }
 }
 
+// The task and its examples, as the package writes them.
+std::string task_text(JsonRef task, JsonRef examples) {
+  std::string out(task.as_string().value());
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    out += " [EXAMPLE] " + std::string(examples[i][0].as_string().value()) + " [OUTPUT] ";
+    out += examples[i][1].as_string().value();
+  }
+  return out;
+}
+
+TEST(FindSpans, HaveTheLogitsOfThePackageForClasses) {
+  const Json all = read_json("schemas/cases.json");
+  const std::vector<std::u16string> texts = to_texts(all.root()["texts"]);
+  const JsonRef cases = all.root()["cases"], classes = all.root()["classes"];
+  for (std::size_t c = 0; c < cases.size(); ++c) {
+    const std::string name(cases[c].as_string().value());
+    const auto model = load_schema(name);
+    ASSERT_TRUE(model.ok()) << name << ": " << model.error().message;
+    const Json expected = read_json("schemas/" + name + "/classes.json");
+    const double bound = 4 * expected.root()["f32_diff"].as_number().value();
+    const JsonRef calls = expected.root()["calls"];
+    ASSERT_EQ(calls.size(), texts.size() * classes.size());
+    for (std::size_t k = 0; k < classes.size(); ++k) {
+      const std::vector<std::u16string> labels = to_texts(classes[k][1]);
+      const FindSpansOptions options{.labels = {labels.begin(), labels.end()}, .task = task_text(classes[k][0], classes[k][2])};
+      const std::vector<std::u16string_view> views(texts.begin(), texts.end());
+      const auto found = find_spans(*model.value(), views, options);
+      ASSERT_TRUE(found.ok()) << found.error().message;
+      EXPECT_TRUE(found.value().spans.empty());
+      const std::vector<float>& logits = found.value().logits;
+      ASSERT_EQ(logits.size(), texts.size() * labels.size());
+      for (std::size_t t = 0; t < texts.size(); ++t) {
+        const auto alone = find_spans(*model.value(), std::span(views).subspan(t, 1), options);
+        ASSERT_TRUE(alone.ok()) << alone.error().message;
+        for (std::size_t i = 0; i < labels.size(); ++i) {
+          const float logit = logits[t * labels.size() + i];
+          EXPECT_NEAR(logit, calls[t * classes.size() + k][2][i].as_number().value(), bound) << name << ", text " << t;
+          EXPECT_EQ(logit, alone.value().logits[i]);
+        }
+      }
+    }
+  }
+}
+
+TEST(FindSpans, ReadsTheFirstWindowForClasses) {
+  const auto model = load_schema("deberta");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  std::u16string text;
+  for (int i = 0; i < 700; ++i) text += i % 7 ? u"boat " : u"Ada, ";
+  const std::u16string_view texts[] = {text, u"Ada"};
+  const auto found = find_spans(*model.value(), texts, {.labels = {u"person", u"place"}, .task = "kind"});
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(found.value().windows, (std::vector<std::int32_t>{1, 1}));
+  EXPECT_EQ(found.value().truncated, (std::vector<std::uint8_t>{1, 0}));
+  EXPECT_EQ(found.value().logits.size(), 4u);
+}
+
+TEST(FindSpans, RefusesClassesThatCannotBeScored) {
+  const std::u16string_view texts[] = {u"Ada"};
+  const auto message = [&](Model& model, std::u16string_view label) {
+    const auto found = find_spans(model, texts, {.labels = {label}, .task = "kind"});
+    return found.ok() ? "nothing" : found.error().message;
+  };
+  const auto model = load_schema("bert");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_EQ(message(*model.value(), u"a [L] b"),
+            "labels: expected texts with at least one token and without '[L]', found 'a [L] b'");
+  EXPECT_EQ(message(*model.value(), u"a [E] b"), "nothing");
+  const auto gliner = load("bert");
+  ASSERT_TRUE(gliner.ok()) << gliner.error().message;
+  EXPECT_EQ(message(*gliner.value(), u"person"), "expected a model that classifies texts (GLiNER2), found one of GLiNER");
+}
+
 TEST(FindSpans, SaysThatScoresForASchemaAreNotFinite) {
   const std::string folder = golden("schemas/bert");
   std::string bytes = test::read_file(folder + "/model.safetensors");
@@ -200,9 +273,11 @@ TEST(FindSpans, SaysThatScoresForASchemaAreNotFinite) {
   const auto model = test::load_with(schema_files("bert"), [&](const std::string&) { return bytes; }, {.head = HeadKind::kSpans});
   ASSERT_TRUE(model.ok()) << model.error().message;
   const std::u16string_view texts[] = {u"Ada"};
-  const auto found = find_spans(*model.value(), texts, {.labels = {u"person"}});
-  ASSERT_FALSE(found.ok());
-  EXPECT_NE(found.error().message.find("the model's result is not finite"), std::string::npos) << found.error().message;
+  for (const char* task : {"", "kind"}) {
+    const auto found = find_spans(*model.value(), texts, {.labels = {u"person"}, .task = task});
+    ASSERT_FALSE(found.ok());
+    EXPECT_NE(found.error().message.find("the model's result is not finite"), std::string::npos) << found.error().message;
+  }
 }
 
 TEST(FindSpans, ReadsLongTextsForASchemaInWindows) {
