@@ -30,7 +30,7 @@ const kBudgets = {
   'search_element_entry.js': 7_000, // with `src` also what static_search_entry.js has
   'wattn-full-simd.wasm': 449_000,
   'wattn-full-relaxed.wasm': 456_000,
-  'inline.js': 1_060_000, // its .wasm files are gzipped; 40 kB are stemmers
+  'inline.js': 1_062_000, // its .wasm files are gzipped; 40 kB are stemmers
   'inline_train.js': 2_005_000, // and so are these
 };
 
