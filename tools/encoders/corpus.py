@@ -188,16 +188,21 @@ class Reader:
                 yield plain
                 yield from windows([s for s in sentences(plain) if s], rng)
 
-    def modules(self):
-        """The paragraphs of each section of the textbooks."""
+    def titled_modules(self):
+        """(title, paragraphs) of each section of the textbooks."""
         for book in BOOKS:
             paths = sorted((Path(self.openstax) / f"osbooks-{book}").rglob("*.cnxml"))
             if not paths:
                 raise FileNotFoundError(f"{self.openstax}/osbooks-{book}: expected .cnxml files, found none")
             for path in paths:
+                plain = lambda body: html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", body))).strip()
                 text = re.sub(r"(?s)<m:math.*?</m:math>|<metadata.*?</metadata>|<note.*?>|<link[^>]*/>", " ", path.read_text("utf-8"))
-                bodies = re.findall(r"(?s)<para[^>]*>(.*?)</para>", text)
-                yield [html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", body))).strip() for body in bodies]
+                title = re.search(r"(?s)<title>(.*?)</title>", text)
+                yield plain(title[1]) if title else "", [plain(body) for body in re.findall(r"(?s)<para[^>]*>(.*?)</para>", text)]
+
+    def modules(self):
+        """The paragraphs of each section of the textbooks."""
+        return (paragraphs for _, paragraphs in self.titled_modules())
 
     def passages(self):
         """Runs of sentences from one text, long ones: what a search index holds. Their lengths are drawn evenly."""

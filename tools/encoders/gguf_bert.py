@@ -60,3 +60,25 @@ def q4_0(values, scale):
     packed = codes[:, :, :16] | codes[:, :, 16:] << 4
     scales = scale.numpy().astype(np.float16).reshape(rows, -1, 1).view(np.uint8)
     return np.concatenate([scales, packed], axis=2).reshape(rows, -1)
+
+
+@torch.no_grad()
+def read_gguf(path, student):
+    """Fills a rounded student (student.py's shape_rounded) with what write() of export.py wrote: numbers and scales of the blocks, and all else."""
+    tensors = {t.name: t for t in gguf.GGUFReader(path).tensors}
+    modules = dict(student.named_modules())
+    for name, values in student.named_parameters():
+        tensor = tensors[gguf_name(name)]
+        values.copy_(torch.from_numpy(gguf.quants.dequantize(tensor.data, tensor.tensor_type)).reshape(values.shape))
+        if tensor.tensor_type == gguf.GGMLQuantizationType.Q4_0:
+            blocks = np.ascontiguousarray(tensor.data.reshape(len(values), -1, 18)[:, :, :2])
+            modules[name.removesuffix(".weight")].scale.copy_(torch.from_numpy(blocks.view(np.float16)[:, :, 0].astype(np.float32)))
+
+
+def pieces_in(path, emoji):
+    """The word pieces of the vocabulary, as tokenizer.json spells them; without the emoji after them, each of which has two."""
+    field = gguf.GGUFReader(path).fields["tokenizer.ggml.tokens"]
+    marked = [bytes(field.parts[i]).decode("utf-8") for i in field.data]
+    special = [t.startswith("[") and t.endswith("]") and len(t) > 2 for t in marked]
+    pieces = [t if s else t[1:] if t.startswith("\u2581") else f"##{t}" for t, s in zip(marked, special)]
+    return pieces[: len(pieces) - 2 * len(emoji)]

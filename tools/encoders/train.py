@@ -28,7 +28,9 @@ from transformers import BertModel
 import evaluate
 from batches import Batches
 from fitting import fit_and_round
+from gguf_bert import pieces_in, read_gguf
 from padding import pad
+from pairs import Searches
 from pieces import EMOJI, choose_pieces, cut_tokenizer, first_rows
 from rounding import BLOCK, best_scales
 from student import autocast, begin_as, begin_rounded, forward, is_rounded, make_student, pooled, shape_rounded
@@ -53,6 +55,7 @@ class Recipe:
     prompt: str = ""  # of queries; every fourth short text has it
     fitted: int = 0  # texts by which fitting.py fits the layers, and a fifteenth as many long ones
     read: int | None = None  # texts that are trained on, the first ones; all choose the pieces
+    searches: bool = False  # every second step is one of pairs.py
 
 
 RECIPES = {
@@ -62,12 +65,14 @@ RECIPES = {
         "Represent this sentence for searching relevant passages: ", 900, 60000,
     ),  # fmt: skip
     "default": Recipe(6590, EMOJI, (0, 2, 3, 5), 448, (1, 3, 4, 6), 128, 2048, 1800, 1400, 1200, 5e-4),
+    "search": Recipe(6590, EMOJI, (0, 2, 3, 5), 448, (1, 3, 4, 6), 256, 2048, 1400, 0, 0, 3e-4, searches=True),  # begins as an edition of the default
 }
 SHORT = 150  # characters of a text that may be a query
 LONG = 15  # to one long text, so many others of those that fit the layers
 KEEP = 10  # steps between checkpoints
 FEELINGS = 256  # texts a step
 FEELING = 0.8  # the weight of their loss
+RANKING = 0.3  # the weight of the queries' distributions
 
 
 def cut(encoding, most):
@@ -222,7 +227,7 @@ def main():
     p.add_argument("--teacher", required=True, help="the folder of all-MiniLM-L6-v2, for large of bge-small-en-v1.5")
     p.add_argument("--texts", required=True, help="the folder of corpus.txt, for the default model also of feelings.txt")
     p.add_argument("--out", required=True)
-    p.add_argument("--begin", nargs="+", type=Path, help="folders of other runs to begin with the mean of, maybe with other pieces")
+    p.add_argument("--begin", nargs="+", type=Path, help="the .gguf of an edition, or folders of other runs to begin with the mean of, maybe with other pieces")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--threads", type=int, default=torch.get_num_threads(), help="on a machine with other work, one is faster than two")
     p.add_argument("--lessons", action="store_true", help="only computes the teacher's vectors for all steps, beside or before the training")
@@ -237,13 +242,17 @@ def main():
     torch.manual_seed(a.seed)
     out = Path(a.out)
     out.mkdir(parents=True, exist_ok=True)
+    edition = a.begin[0] if a.begin and a.begin[0].suffix == ".gguf" else None
     texts = (Path(a.texts) / "corpus.txt").read_text("utf-8").splitlines()
     whole = Tokenizer.from_file(str(Path(a.teacher) / "tokenizer.json"))
     whole.no_padding()
     whole.no_truncation()
     if not (out / "pieces.json").exists():
-        sources = [int(line) for line in (Path(a.texts) / "corpus_sources.txt").read_text().split()]
-        kept = choose_pieces(whole, texts, sources, recipe.pieces)
+        if edition:
+            kept = [whole.token_to_id(piece) for piece in pieces_in(edition, recipe.emoji)]
+        else:
+            sources = [int(line) for line in (Path(a.texts) / "corpus_sources.txt").read_text().split()]
+            kept = choose_pieces(whole, texts, sources, recipe.pieces)
         cut_tokenizer(Path(a.teacher) / "tokenizer.json", out / "tokenizer.json", kept, recipe.emoji)
         (out / "pieces.json").write_text(json.dumps(kept))
     kept = json.loads((out / "pieces.json").read_text())
@@ -274,6 +283,9 @@ def main():
     begin = saved["step"] if saved else 0
     if saved and saved["rounded"]:
         shape_rounded(student)
+    elif edition:
+        shape_rounded(student)
+        read_gguf(edition, student)
     elif a.begin:
         begin_from(student, kept, a.begin)
     optimizer = optimizer_of(student, recipe.rate)
@@ -282,7 +294,8 @@ def main():
         optimizer.load_state_dict(saved["optimizer"])
     feelings = None
     dev = evaluate.sts_pairs(a.data, "dev")
-    sums, since, seen = np.zeros(4), time.time(), 0
+    searches = Searches(Path(a.texts), lambda texts: [cut(e, recipe.positions)[0] for e in tokenizer.encode_batch(texts)], a.seed) if recipe.searches else None
+    sums, since, seen = np.zeros(5), time.time(), np.zeros(5)
     for step in range(begin, recipe.steps + 1):
         if step == recipe.round_at and not is_rounded(student):
             if recipe.fitted:
@@ -293,27 +306,33 @@ def main():
             state = {"model": student.state_dict(), "optimizer": optimizer.state_dict(), "step": step, "rounded": is_rounded(student)}
             torch.save(state, out / "checkpoint.new")
             (out / "checkpoint.new").replace(checkpoint)
-            parts = ", ".join(f"{name} {value:.5f}" for name, value in zip(("distance", "relations", "states", "sentiment"), sums / max(1, seen)))
+            parts = ", ".join(f"{name} {value:.5f}" for name, value in zip(("distance", "relations", "states", "ranking", "sentiment"), sums / np.maximum(1, seen)))
             is_judged = step > begin and (step % 100 == 0 or step == recipe.steps)
             score = f"; STS-B dev {evaluate.spearman(embedder(student, tokenizer), dev):.4f}" if is_judged else ""
             print(f"step {step}: {parts}{score}; {time.time() - since:.0f} s", flush=True)
-            sums, since, seen = np.zeros(4), time.time(), 0
+            sums, since, seen = np.zeros(5), time.time(), np.zeros(5)
         if step == recipe.steps:
             break
         if recipe.feel_at is not None and step >= recipe.feel_at and feelings is None:
             feelings = Feelings(Path(a.texts), tokenizer, a.seed)
+        is_search = searches is not None and step % 2 == 1
         for group in optimizer.param_groups:
             group["lr"] = recipe.rate * min(1.0, (step + 1) / recipe.warm) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * step / recipe.steps)))
-        rows = batches(step)
-        theirs = taught(rows) if recipe.states else None
-        loss, parts = losses(student, recipe, [own[r] for r in rows], theirs, lessons(step) if lessons else lesson(teacher, recipe, theirs))
-        feeling = feelings.loss(student, step) if feelings else torch.zeros(())
+        if is_search:
+            distance, relations, ranking = searches.loss(lambda ids: forward(student, ids)[0], step)
+            loss, parts = distance + 5 * relations + RANKING * ranking, [0, 0, 0, ranking.item()]
+        else:
+            rows = batches(step)
+            theirs = taught(rows) if recipe.states else None
+            loss, parts = losses(student, recipe, [own[r] for r in rows], theirs, lessons(step) if lessons else lesson(teacher, recipe, theirs))
+            parts = [*parts, 0]
+        feeling = feelings.loss(student, step) if feelings and not is_search else torch.zeros(())
         optimizer.zero_grad(set_to_none=True)
         (loss + FEELING * feeling).backward()
         torch.nn.utils.clip_grad_norm_(student.parameters(), 1.0)
         optimizer.step()
         sums += [*parts, feeling.item()]
-        seen += 1
+        seen += [not is_search, not is_search, not is_search, is_search, not is_search]
 
 
 if __name__ == "__main__":
