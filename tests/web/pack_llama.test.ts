@@ -158,6 +158,7 @@ describe.each(Object.entries(kLayouts))('%s', (folder, { architecture, tensors }
     const expected = Object.entries(tensors);
     expect([...written.keys()].filter((name) => !pooler.includes(name)).sort()).toEqual(expected.map(([, name]) => name).sort());
     expect(metadata.get('general.architecture')).toBe(architecture);
+    expect(metadata.get('general.file_type')).toBe(0);
     for (const key of ['block_count', 'context_length', 'embedding_length', 'feed_forward_length', 'attention.head_count'])
       expect(metadata.get(`${architecture}.${key}`)).toBeGreaterThan(0);
     const rows = written.get('token_embd.weight')?.shape[0];
@@ -172,13 +173,14 @@ describe.each(['nomic-bert', 'nomic-bert-first', 'jina-bert', 'modernbert', 'dis
   const files = widened(`architectures/${name}`);
 
   it.each([
-    ['q8', 8],
-    ['q4', 2],
-    ['f16', 1],
-    ['mixed', 2],
-  ] as const)('has the same numbers by either names as %s', async (dtype, type) => {
+    ['q8', 8, 7],
+    ['q4', 2, 2],
+    ['f16', 1, 1],
+    ['mixed', 2, 2],
+  ] as const)('has the same numbers by either names as %s', async (dtype, type, fileType) => {
     const { bytes, report } = await pack(files, { dtype });
-    const { tensors } = readGguf(bytes);
+    const { metadata, tensors } = readGguf(bytes);
+    expect(metadata.get('general.file_type')).toBe(fileType); // llama_ftype of llama.h
     const list = [...tensors];
     expect(report.llama_cpp).not.toBeNull();
     expect(tensors.get('token_embd.weight')?.type).toBe(type);
