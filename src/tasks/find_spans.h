@@ -38,7 +38,7 @@ struct FindSpansResult {
   std::vector<std::int32_t> windows;    // [texts]
   std::vector<std::uint8_t> truncated;  // [texts] whether only the beginning was read: of a word that is too long; with a task, of
                                         // the text
-  std::vector<float> unknown;  // [texts] the share of unknown tokens
+  std::vector<float> unknown;           // [texts] the share of unknown tokens
 };
 
 // Words [begin, end) of a text, of which [own_begin, own_end) belong to this window.
