@@ -55,6 +55,25 @@ TEST(Optim, TakesTorchsSteps) {
   }
 }
 
+// torch.optim's: SGD(lr=1e-3), Adam(lr=1e-3, betas=(0.9, 0.999), eps=1e-8), both without a decay of weights.
+TEST(Optim, HasTorchsDefaults) {
+  Floats parameter{1, -2};
+  sgd_step({}, 1, parameter, Floats{1, -4}.data(), nullptr);
+  EXPECT_FLOAT_EQ(parameter[0], 0.999f);
+  EXPECT_FLOAT_EQ(parameter[1], -1.996f);
+  Floats own{1}, first{0}, second{0};
+  double expected = 1, mean = 0, square = 0;
+  for (std::int64_t step = 1; step <= 3; ++step) {
+    const double gradient = step == 1 ? 1e-7 : step == 2 ? 0 : -3e-7;  // near eps, so that it shows
+    mean = 0.9 * mean + 0.1 * gradient;
+    square = 0.999 * square + 0.001 * gradient * gradient;
+    const auto at = static_cast<double>(step);
+    expected -= 1e-3 * mean / (1 - std::pow(0.9, at)) / (std::sqrt(square / (1 - std::pow(0.999, at))) + 1e-8);
+    adam_step({}, step, own, Floats{static_cast<float>(gradient)}.data(), first.data(), second.data());
+    EXPECT_NEAR(own[0], expected, 4 * 0x1p-24) << step;
+  }
+}
+
 TEST(Optim, ClipsAsTorch) {
   const Json json = test::read_json("optim/cases.json");
   const JsonRef clips = json.root()["clips"];
