@@ -87,6 +87,20 @@ TEST(Losses, EqualTorch) {
   }
 }
 
+// Probabilities of 1 and 0 are classes. Both take the same sums in double precision.
+TEST(Losses, OfCertainProbabilitiesAreThoseOfClasses) {
+  const std::vector<float> logits{0.5f, -1, 2, 3, 0, -0.25f}, probabilities{0, 0, 1, 1, 0, 0};
+  const std::int32_t classes[] = {2, 0};
+  for (const Reduction reduction : {Reduction::kSum, Reduction::kMean}) {
+    std::vector<float> hard(6), soft(6);
+    const double expected = cross_entropy({logits.data(), 2, 3}, classes, {.reduction = reduction}, hard.data());
+    const double own =
+        soft_cross_entropy({logits.data(), 2, 3}, probabilities.data(), {.reduction = reduction}, soft.data(), nullptr);
+    EXPECT_NEAR(own, expected, 1e-14);
+    for (std::size_t i = 0; i < hard.size(); ++i) EXPECT_FLOAT_EQ(soft[i], hard[i]);
+  }
+}
+
 TEST(Losses, OfNoRows) {
   const std::vector<std::int32_t> ignored{-100, -100};
   const Floats logits(6, 1.0f);
