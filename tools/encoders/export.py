@@ -114,7 +114,7 @@ def sentiment_scores(student, tokenizer, data, nltk):
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("recipe", choices=RECIPES)
+    p.add_argument("recipe", choices=NAMES)
     p.add_argument("--data", required=True)
     p.add_argument("--nltk", help="for the default model: the folder of goemotions.zip")
     p.add_argument("--teacher", required=True, help="the folder of all-MiniLM-L6-v2, for large of bge-small-en-v1.5")
