@@ -106,6 +106,15 @@ describe('zero-shot-classification with GLiNER2', () => {
     );
     await expectError(classify('a', []), 'InputError', /at least one label/);
     await classify.dispose();
+    const config = new TextEncoder().encode(
+      JSON.stringify({ ...readJson('schemas/bert/config.json'), counting_layer: 'count_lstm_moe' }),
+    );
+    const moe = new Map(filesOf(folder('bert'))).set('config.json', config);
+    await expectError(
+      pipeline('zero-shot-classification', moe),
+      'UnsupportedError',
+      /config.json: counting_layer: expected one of/,
+    );
     // Neither GLiNER nor a model without a head: the error is that of the head that is missing.
     await expectError(
       pipeline('zero-shot-classification', join(goldens, 'spans/bert')),

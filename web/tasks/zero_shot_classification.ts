@@ -1,11 +1,10 @@
 // zero-shot-classification, by three kinds of models. One for natural language inference says which of the caller's labels a text entails. GLiClass and
 // GLiNER2 read all labels beside the text, and say how well each fits.
 import { withFacts } from '../core/facts.js';
-import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
+import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { readTexts } from '../core/texts.js';
 import type { ZeroShotExample, ZeroShotOptions, ZeroShotResult } from './task_types.js';
-import type { AnyEngine } from '../engine/engine.js';
 import { namesLabels, readConfig, takeLabels, type Config } from '../engine/labels.js';
 import { checkExamples, LabelPrompt } from './label_prompt.js';
 import { factsOf, judgedWindow, predict, wasTruncated, type Window } from './predict.js';
@@ -129,12 +128,10 @@ export const zeroShotClassification: Task<string, ZeroShotCall, ZeroShotResult> 
   instead: kInstead,
 
   async open(load) {
-    const engine = await load().catch(async (error: unknown) => {
-      if (!(error instanceof UnsupportedError || error instanceof ModelFormatError)) throw error;
-      const spans = (await load('spans').catch(() => undefined)) as AnyEngine | undefined; // GLiNER2's
-      if (spans && readsSchema(spans)) return spans as never;
-      spans?.dispose();
-      throw error;
+    const engine = await load().catch((error: unknown) => {
+      const isSchema = error instanceof UnsupportedError && error.message.includes('GLiNER2'); // src/models/advice.cpp
+      if (!isSchema) throw error;
+      return load('spans');
     });
     return { engine };
   },
