@@ -1,6 +1,6 @@
-"""What an edition says of the sentiment of texts, so that the next one keeps it: feelings.txt and feelings.npy for train.py.
+"""What an edition says of the sentiment of texts, so that the next one keeps it: feelings.txt and feelings.npy for train.py, held_out.json for export.py.
 
-The target is the edition's probabilities. Half of it is the label where people gave one (sentence polarity, pros and cons), and NEUTRAL where the source states facts
+The target is the edition's probabilities. Half of it is the label where people gave one (sentence polarity, pros and cons, GoEmotions), and NEUTRAL where the source states facts
 (captions, encyclopedia, glosses, requests, package descriptions, textbooks).
 """
 
@@ -19,14 +19,16 @@ from corpus import Overlap, Reader, clean, evaluation_texts
 from gguf_bert import pieces_in, read_gguf
 from made_texts import made
 from pieces import EMOJI, cut_tokenizer
-from sentiment import NEGATIVE, NEUTRAL, POSITIVE
+from sentiment import BLAME, EMOTIONS, NEGATIVE, NEUTRAL, POSITIVE, PRAISE
 from student import make_student, shape_rounded
 from train import RECIPES, sentiment_logits
 
 SPOKEN = {"Tatoeba": 12000, "Movie reviews": 12000, "Sentence polarity": 14000, "Product reviews": 15000, "MASC": 4000, "SMS spam": 9000}
 PLAIN = {"SNLI": 7000, "Wikipedia": 4000, "WordNet": 5000, "SNIPS": 5000, "Debian": 4000, "OpenStax": 4000}
+COMMENTS = {POSITIVE: 7000, NEGATIVE: 7000, NEUTRAL: 7000}  # of GoEmotions
 WITH_EMOJI, MADE = 8000, 20000
 LONGEST = 240  # characters
+HELD_OUT = 20  # one in so many texts with a label is not trained on
 
 
 def drawn(folder, wanted):
@@ -52,6 +54,20 @@ def labels(reader):
     return out
 
 
+def comments(reader, overlap):
+    """{text: label} of GoEmotions' comments with one kind of feeling, not those of its test set."""
+    left, out = dict(COMMENTS), {}
+    lines = [line.split("\t") for path, text in reader.zipped("goemotions") if "test" not in path for line in text.splitlines()]
+    random.Random(4).shuffle(lines)
+    for comment, numbers, _ in lines:
+        felt, text = {EMOTIONS[int(n)] for n in numbers.split(",")}, clean(comment)
+        label = POSITIVE if felt <= PRAISE else NEGATIVE if felt <= BLAME else NEUTRAL if felt == {"neutral"} else None
+        if label is not None and left[label] > 0 and len(text) > 2 and not overlap(text):
+            left[label] -= 1
+            out[text] = label
+    return out
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--data", required=True)
@@ -62,17 +78,24 @@ def main():
     a = p.parse_args()
     out, rng = Path(a.texts), random.Random(9)
     spoken, plain = drawn(out, SPOKEN), drawn(out, PLAIN)
-    known = labels(Reader(a.data, a.nltk))
+    reader, overlap = Reader(a.data, a.nltk), Overlap(evaluation_texts(a.data))
+    said = comments(reader, overlap)
+    known = labels(reader) | said
     polar = [t for t in spoken if t in known]
+    held_out = polar[: len(polar) // HELD_OUT]
+    for text in held_out:
+        del spoken[text]
+    (out / "held_out.json").write_text(json.dumps({"sentences": [(text, known[text]) for text in held_out]}))  # export.py sets the head's threshold by these
+    polar = polar[len(held_out) :]
     short = [t for t in [*spoken, *plain] if len(t) < 60]
     emoji = [f"{'' if rng.random() < 0.1 else rng.choice(short)} {rng.choice(EMOJI) * rng.choice((1, 1, 1, 2, 3))}".strip() for _ in range(WITH_EMOJI)]
-    texts = [*spoken, *plain, *emoji, *made(polar, MADE, [*spoken], rng, Overlap(evaluation_texts(a.data)))]
+    texts = list(dict.fromkeys([*spoken, *plain, *said, *emoji, *made(polar, MADE, [*spoken], rng, overlap)]))
     rng.shuffle(texts)
     whole = Path(a.teacher) / "tokenizer.json"
     kept = [Tokenizer.from_file(str(whole)).token_to_id(piece) for piece in pieces_in(a.edition, EMOJI)]
     cut_tokenizer(whole, out / "edition.json", kept, EMOJI)
     tokenizer = Tokenizer.from_file(str(out / "edition.json"))
-    student = make_student(BertModel.from_pretrained(a.teacher, add_pooling_layer=False), tokenizer.get_vocab_size(), RECIPES["default"])
+    student = make_student(BertModel.from_pretrained(a.teacher, add_pooling_layer=False), tokenizer.get_vocab_size(), RECIPES["search"])
     shape_rounded(student)
     read_gguf(a.edition, student)
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # less padding
@@ -84,7 +107,7 @@ def main():
             row[:] = 0.5 * row + 0.5 * np.eye(3, dtype=np.float32)[label]
     (out / "feelings.txt").write_text("".join(f"{t}\n" for t in texts), "utf-8")
     np.save(out / "feelings.npy", says)
-    print(f"{len(texts)} texts, {len(polar)} with a label; shares {np.bincount(says.argmax(1)) / len(texts)}")
+    print(f"{len(texts)} texts, {len(polar) + len(said)} with a label; shares {np.bincount(says.argmax(1)) / len(texts)}")
 
 
 if __name__ == "__main__":

@@ -65,6 +65,7 @@ RECIPES = {
         "Represent this sentence for searching relevant passages: ", 900, 60000,
     ),  # fmt: skip
     "default": Recipe(6590, EMOJI, (0, 2, 3, 5), 448, (1, 3, 4, 6), 128, 2048, 1800, 1400, 1200, 5e-4),
+    "deep": Recipe(6330, EMOJI, (0, 1, 2, 3, 5), 224, (1, 2, 3, 5, 6), 256, 2048, 2000, 1300, 600, 5e-4, searches=True),
     "search": Recipe(6590, EMOJI, (0, 2, 3, 5), 448, (1, 3, 4, 6), 256, 2048, 1400, 0, 0, 3e-4, searches=True),  # begins as an edition of the default
 }
 SHORT = 150  # characters of a text that may be a query
