@@ -46,6 +46,16 @@ it('indexes texts, Markdown and HTML, and again only what changed', async () => 
   });
 });
 
+it('has a title of at most 1,000 characters, and a longer one as text', async () => {
+  const title = `${'word '.repeat(199)}words`;
+  put('longest.html', `<title>${title}</title><p>Buses leave.`);
+  put('longer.html', `<title>${title}x</title><p>Buses leave.`);
+  await wattn('index', 'docs', '--out', file());
+  const hits = await wattn('search', file(), 'word buses', '--mode', 'words');
+  const titles = Object.fromEntries(hits.map(({ id, title: own = '' }: { id: string; title?: string }) => [id, own]));
+  expect([title.length, titles]).toMatchObject([1000, { 'docs/longest.html': title, 'docs/longer.html': '' }]);
+});
+
 it('finds, and its file opens in programs', async () => {
   await wattn('index', 'docs', '--out', file());
   const [first] = await wattn('search', file(), 'when can I buy rolls in the bakery', '--top-k', '1');

@@ -130,6 +130,14 @@ describe('wattn doctor', () => {
       info: { dtype: 'q8', threads: 1 },
       notes: expect.arrayContaining([expect.stringMatching(/^Weights are held in q8/)]),
     });
+    for (const [set, task] of [
+      ['spans', 'zero-shot-ner'],
+      ['schemas', 'zero-shot-ner'],
+      ['labels', 'zero-shot-classification'],
+    ] as const) {
+      const [labelled] = linesOf(await wattn(['doctor', '--model', join(goldens, set, 'bert'), '--json', kText]));
+      expect(labelled).toMatchObject({ explained: { task }, checks: [{ ok: true }] });
+    }
     const bad = await wattn(['doctor', '--model', tiny, '--task', 'nope']);
     expect([bad.code, bad.error]).toEqual([2, expect.stringMatching(/--task: expected one of feature-extraction, /)]);
     expect((await wattn(['doctor', 'one', 'two'])).error).toMatch(/expected one text, also found 'two'/);

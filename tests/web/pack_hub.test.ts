@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { AutoTokenizer, cache, describeModel, env, pipeline, type LoadOptions } from 'wattn';
+import { AutoTokenizer, cache, describeModel, env, pipeline, type LoadOptions, type ZeroShotNerPipeline } from 'wattn';
 import { linesOf, wattn } from './cli_support.js';
 import { expectError, filesOf, goldens, headFiles, serveHub, tiny, type Files } from './support.js';
 import { wideFiles } from './wide.js';
@@ -129,6 +129,24 @@ tags:
     linesOf(await wattn(['pack', '--model', written(files(), 'model'), '--hub', out]));
     expect(readFileSync(join(out, 'README.md'), 'utf8')).toContain(`pipeline_tag: ${task}\n`);
     await (await pipeline(task as 'text-classification', out)).dispose();
+  });
+
+  it.each([
+    ['spans', 'zero-shot-ner'],
+    ['schemas', 'zero-shot-ner'],
+    ['labels', 'zero-shot-classification'],
+  ] as const)('writes a model that reads its labels, which loads from the folder: %s', async (set, task) => {
+    const source = join(goldens, set, 'bert');
+    const out = join(folder, 'out');
+    linesOf(await wattn(['pack', '--model', source, '--dtype', 'f32', '--hub', out]));
+    expect(readFileSync(join(out, 'README.md'), 'utf8')).toContain(`pipeline('${task}', 'org/name')`);
+    const found = async (model: string) => {
+      const pipe = (await pipeline(task, model)) as ZeroShotNerPipeline;
+      const answer = await pipe(text, ['boat', 'bridge']);
+      await pipe.dispose();
+      return answer;
+    };
+    expect(await found(out)).toEqual(await found(source));
   });
 
   it.each([

@@ -49,7 +49,7 @@ const kWidths =
   /^(hidden_size|d_model|emb_dim|n_embd|dim|intermediate_size|d_ff|n_inner|hidden_dim|ffn_dim|(en|de)coder_ffn_dim|head_dim|d_kv|embedding_size|intra_bottleneck_size|true_hidden_size|word_embed_proj_dim|moe_intermediate_size|global_head_dim|pooler_hidden_size|shared_intermediate_size)$/;
 /** Tables, heads and routers have as many rows as there are words, positions, labels or experts. */
 const kOtherRows =
-  /(?<!encoder\.)embed(?!dings_project|ding_hidden|dings\.embedding_tr|ding_tr)|wte|wpe|shared(?!_mlp)|router|parametrizations|positions|lm_head(?!\.dense)|classifier|score|decoder\.weight|predictions|relative_attention_bias|qa_outputs/;
+  /(?<!encoder\.)embed(?!dings_project|ding_hidden|dings\.embedding_tr|ding_tr)|wte|wpe|shared(?!_mlp)|router|parametrizations|positions|lm_head(?!\.dense)|classifier|score|decoder\.weight|predictions|relative_attention_bias|qa_outputs|count_pred\.2|pos_embedding/;
 
 /** The tokenizer of models whose goldens begin with ids. */
 const kTokenizer = {
@@ -70,7 +70,9 @@ export function wideFiles(folder: string): Files {
     // The class of most model types allows no such tokenizer.
     files.set('tokenizer_config.json', new TextEncoder().encode('{"tokenizer_class":"PreTrainedTokenizerFast"}'));
   }
-  const config = parsed(files.get('config.json'));
+  const configs = ['config.json', 'encoder_config/config.json', 'gliner_config.json']
+    .filter((name) => files.has(name))
+    .map((name) => [name, parsed(files.get(name))] as const);
   const widths = new Set<number>();
   const visit = (one: any, change: (value: number) => number) => {
     for (const [key, value] of Object.entries(one)) {
@@ -78,20 +80,29 @@ export function wideFiles(folder: string): Files {
       else if (typeof value === 'object' && value !== null && !Array.isArray(value)) visit(value, change);
     }
   };
-  visit(config, (value) => (widths.add(value), value));
+  for (const [, config] of configs) visit(config, (value) => (widths.add(value), value));
   let factor = 1;
   while ([...widths].some((width) => width >= 16 && (width * factor) % 64 !== 0)) ++factor; // a head's width is no row's
-  visit(config, (value) => value * factor);
-  files.set('config.json', new TextEncoder().encode(JSON.stringify(config)));
-  const vocab = config.vocab_size;
+  for (const [name, config] of configs) {
+    visit(config, (value) => value * factor);
+    files.set(name, new TextEncoder().encode(JSON.stringify(config)));
+  }
+  const vocab = configs[0]?.[1].vocab_size;
   let seed = 7;
   const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647 - 0.5;
   for (const name of [...files.keys()].filter((each) => each.endsWith('.safetensors'))) {
     const weights = changed(readFileSync(join(folder, name)), (tensors) => {
       for (const [tensor, { shape }] of [...tensors]) {
-        const isTable = kOtherRows.test(tensor) && shape.length === 2;
+        const isTable = kOtherRows.test(tensor.replace(/^(count_embed|scorer|classifier\.0)\./, '')) && shape.length === 2;
         const wide = shape.map((size, axis) =>
-          (isTable && axis === 0) || axis > 1 || size === vocab || size < 4 ? size : size * factor,
+          (isTable && axis === 0) ||
+          axis > 1 ||
+          /relative_attention_bias/.test(tensor) ||
+          size === vocab ||
+          size < 4 ||
+          /^count_pred\.2\.bias$/.test(tensor)
+            ? size
+            : size * factor,
         );
         const norm = shape.length === 1 && /weight$/.test(tensor) ? 1 : 0;
         tensors.set(

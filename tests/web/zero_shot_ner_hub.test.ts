@@ -3,7 +3,7 @@
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cache, env, pipeline, type LoadOptions, type ModelSpecifier, type NerEntity, type ProgressInfo } from 'wattn';
+import { cache, env, packModel, pipeline, type LoadOptions, type ModelSpecifier, type NerEntity, type ProgressInfo } from 'wattn';
 import { linesOf, wattn } from './cli_support.js';
 import { expectError, failure, filesOf, goldens, readJson, serveHub, type Files, type Hub } from './support.js';
 
@@ -106,6 +106,14 @@ describe('GLiNER’s repositories', () => {
       expect(new Set(events.map((event) => event.name))).toEqual(new Set([name]));
     },
   );
+
+  it.each(cases.map((each) => [each.name, each] as const))('pack with what they take from elsewhere: %s', async (name, of) => {
+    await serve(repositories());
+    const packed = { 'model.gguf': await packModel(name, { dtype: 'f32' }) };
+    await hub?.close();
+    hub = undefined;
+    await expectPython(packed, of);
+  });
 
   it('load in a worker', async () => {
     await serve(repositories());

@@ -20,7 +20,11 @@ const kTaskOfHead: readonly (readonly [string, keyof Pipelines])[] = [
   ['token', 'token-classification'],
   ['seq2seq_lm', 'text2text-generation'],
   ['causal_lm', 'text-generation'],
+  ['spans', 'zero-shot-ner'],
+  ['labels', 'zero-shot-classification'],
 ];
+/** Labels for those tasks that ask for some. */
+const kLabels = ['person', 'place', 'time'];
 const kTasks = ['feature-extraction', 'fill-mask', ...kTaskOfHead.map(([, task]) => task)];
 
 /** One thing that was tried. */
@@ -48,7 +52,7 @@ async function tried(pipe: any, task: string, sentence: string): Promise<{ resul
   if (task !== 'feature-extraction') {
     const answer: unknown = await pipe(
       task === 'fill-mask' && !sentence.includes(pipe.tokenizer.mask_token) ? `${sentence} ${pipe.tokenizer.mask_token}` : sentence,
-      task.includes('generation') ? { max_new_tokens: 16 } : {},
+      task.includes('generation') ? { max_new_tokens: 16 } : task.startsWith('zero-shot') ? kLabels : {},
     );
     const numbers = JSON.stringify(answer).match(/null|NaN/g) ?? [];
     return {

@@ -33,6 +33,8 @@ const kTasks: Record<string, string> = {
   masked_lm: 'fill-mask',
   causal_lm: 'text-generation',
   seq2seq_lm: 'text2text-generation',
+  spans: 'zero-shot-ner',
+  labels: 'zero-shot-classification',
 };
 
 /** A member of a card with its list, as it is written there. */

@@ -224,6 +224,7 @@ export class Engine implements AnyEngine {
         ? openGgufModel(gguf, progress, signal, (bytes) => making.ggufFiles(bytes)).then(async (opened) => ({
             from: retrieves ? (await import('../source/retrieval_files.js')).openPackedLayers(source, opened.files) : source,
             ...opened,
+            files: head === 'spans' ? (await import('../source/span_files.js')).fromPacked(opened.files) : opened.files,
           }))
         : openFiles();
       const [, { from, files, single }] = await abortable(Promise.all([making.made(), opening]), signal);

@@ -75,7 +75,7 @@ export function cutLayers(config: Json, tensors: ReadonlyMap<string, string>, la
   return { ...others, layer_types: layers.map((layer) => kinds[layer]) };
 }
 
-const kIds = /(^|_)token_ids?$|^(begin_)?suppress_tokens$|^bad_words_ids$/;
+const kIds = /(^|_)token_ids?$|^(begin_)?suppress_tokens$|^bad_words_ids$|_token_index$/;
 
 /** The ids that a configuration names. */
 export function namedIds(config: unknown, named = false): number[] {

@@ -1,7 +1,7 @@
 // What a packed file will hold, known before the weights are read: which tensors and rows stay, in which format, and the small files.
 import { InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { kBlock, kNativeBlock, type BlockType, type GgufTensor, type GgufValue } from '../source/gguf_writer.js';
-import type { NamedBytes } from '../source/model_files.js';
+import { hasSchema, kSpanConfig, type NamedBytes } from '../source/model_files.js';
 import { isFloat, type TensorInfo } from '../source/safetensors.js';
 import { cutLayers, jsonOf, layerOf, namedIds, rewrite, withIds, withLayer } from './pack_config.js';
 import { llamaLayout } from './pack_llama.js';
@@ -75,6 +75,23 @@ function embeddingRows(config: Json, tensors: readonly Found[]): number | undefi
   return typeof vocab_size === 'number' ? vocab_size : table?.shape[0];
 }
 
+/** Files with ids. */
+const kConfigs = ['config.json', 'generation_config.json', kSpanConfig];
+
+/** The configuration with the size of the vocabulary: that of GLiNER's encoder may be a part of gliner_config.json, which knows the table's rows. */
+function encoderConfig(files: readonly NamedBytes[]): Json {
+  const config = jsonOf(files, 'config.json') ?? {};
+  const spans = jsonOf(files, kSpanConfig);
+  if (!spans || hasSchema(spans)) return config;
+  const { class_token_index, vocab_size, encoder_config } = spans;
+  if (!(class_token_index >= 0 && vocab_size > 0)) {
+    throw new UnsupportedError(
+      `pack: option 'vocab': expected class_token_index and vocab_size in ${kSpanConfig}, found none; gliner's save_pretrained writes them`,
+    );
+  }
+  return { ...config, ...encoder_config, vocab_size };
+}
+
 /** Positions that follow the padding token's id. */
 const kCountsFromPad = /roberta|camembert|mpnet|nllb|m2m/;
 
@@ -85,7 +102,7 @@ async function cutVocabulary(
   countsOf: (files: readonly NamedBytes[], ids: number) => Promise<Float64Array>,
 ): Promise<{ files: NamedBytes[]; rows: number; ids: Int32Array; kept_tokens: number }> {
   const source = tokenizerOf(files);
-  const config = jsonOf(files, 'config.json') ?? {};
+  const config = encoderConfig(files);
   if (!source) {
     const found = files.map(([name]) => name).find((name) => /vocab|\.model$|\.spm$/.test(name)) ?? 'no tokenizer';
     throw new UnsupportedError(
@@ -94,7 +111,7 @@ async function cutVocabulary(
   }
   const rows = embeddingRows(config, tensors);
   if (rows === undefined) throw new UnsupportedError("pack: option 'vocab': expected vocab_size in config.json, found none");
-  const named = ['config.json', 'generation_config.json'].flatMap((name) => namedIds(jsonOf(files, name)));
+  const named = kConfigs.flatMap((name) => namedIds(jsonOf(files, name)));
   const vocabulary = readVocabulary(source, named);
   vocabulary.pieces.length = Math.min(vocabulary.pieces.length, rows);
   for (const id of vocabulary.kept) if (id >= rows) vocabulary.kept.delete(id);
@@ -107,7 +124,7 @@ async function cutVocabulary(
     throw new UnsupportedError(`pack: option 'vocab': cannot drop pieces before pad_token_id ${pad}, as positions count from it`);
   }
   let out = rewrite(files, 'tokenizer.json', () => cutTokenizer(source, newId));
-  for (const name of ['config.json', 'generation_config.json']) {
+  for (const name of kConfigs) {
     out = rewrite(out, name, (json) => ({
       ...withIds(json, newId, rows, ids.length),
       ...(name === 'config.json' && !json['text_config'] && { vocab_size: ids.length }),
@@ -188,7 +205,8 @@ export async function makePlan(
     tensors.set(found.key, { name, shape, type: typeOf(found.name, shape, dtype, held?.[i] ?? 0), rows, columns });
   }
   const pooler = vocab == null && !layers && dim == null;
-  const there = llamaLayout(files, [...tensors.values()], { dtype, pooler });
+  const ofSpans = files.some(([name]) => name === kSpanConfig);
+  const there = ofSpans ? 'llama.cpp has no such head' : llamaLayout(files, [...tensors.values()], { dtype, pooler });
   if (typeof there === 'string') {
     return {
       files,

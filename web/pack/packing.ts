@@ -5,7 +5,7 @@ import { Breather } from '../core/signal.js';
 import { itemsOf } from '../core/texts.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { bytesOf, ggufHeader, padding, sizeOf } from '../source/gguf_writer.js';
-import type { NamedBytes } from '../source/model_files.js';
+import { kSpanConfig, type NamedBytes } from '../source/model_files.js';
 import type { ModelSpecifier } from '../source/types.js';
 import type { TrainingTexts } from '../tokenizer/types.js';
 import { Calibration } from './calibration.js';
@@ -89,6 +89,16 @@ function checkPack(options: PackOptions): void {
   if (layers != null) throw new InputError("pack: option 'calibrate': expected no option 'layers' with it");
 }
 
+/** Whether it is one of GLiNER or GLiNER2. An error if an option does not fit these. */
+async function findsSpans({ loadFrom, openModel }: PackParts, model: ModelSpecifier, options: PackOptions): Promise<boolean> {
+  const { findSpanConfig } = await import('../source/span_files.js');
+  const found = await loadFrom(openModel(model, options), { ...options, progress_callback: undefined }, findSpanConfig);
+  const other = (['layers', 'dim', 'calibrate'] as const).find((name) => options[name] != null);
+  if (found.length > 0 && other)
+    throw new UnsupportedError(`pack: option '${other}': expected another model than GLiNER or GLiNER2`);
+  return found.length > 0;
+}
+
 /** Small files that only generation uses. */
 const kGenerationFiles = ['generation_config.json', 'chat_template.jinja'];
 
@@ -97,9 +107,10 @@ export async function packTo(parts: PackParts, model: ModelSpecifier, write: Wri
   if (parts.openGguf(model, options))
     throw new InputError('pack: expected a model of safetensors or .bin files, found a GGUF file');
   // Before the files are opened, as two loads of a model wait for each other.
+  const more = (await findsSpans(parts, model, options)) ? [kSpanConfig] : kGenerationFiles;
   const calibration = options.calibrate == null ? undefined : await Calibration.open(parts, model, options);
   try {
-    return await packFiles(parts, model, write, options, calibration);
+    return await packFiles(parts, model, write, options, more, calibration);
   } finally {
     calibration?.close();
   }
@@ -110,6 +121,7 @@ async function packFiles(
   model: ModelSpecifier,
   write: Write,
   options: PackOptions,
+  more: readonly string[],
   calibration: Calibration | undefined,
 ): Promise<PackReport> {
   const { loadFrom, openModel, openModelFiles, openWeightFile, streamWeights } = parts;
@@ -125,7 +137,7 @@ async function packFiles(
   return loadFrom(openModel(model, options), options, async (source, progress, signal) => {
     if (bytes > 0)
       throw new ModelFormatError('pack: the cached weights were damaged, and part of the file was written; pack again');
-    const { files, single, from = source } = await openModelFiles(source, progress, signal, kGenerationFiles);
+    const { files, single, from = source } = await openModelFiles(source, progress, signal, more);
     if (from.routes) throw new UnsupportedError(`pack: expected a model without a Router, found '${source.name}' with one`);
     const { packedLayers } = await import('../source/retrieval_files.js');
     const layers = await packedLayers(source, files, signal);
@@ -143,7 +155,8 @@ async function packFiles(
     const plan = await makePlan(files, found, options, countsOf, parts.blocksOf);
     calibration?.attach(found, plan.tensors);
     const order = found.flatMap(({ key }) => plan.tensors.get(key) ?? []).filter(({ shape }) => sizeOf(shape) > 0);
-    const small = [...plan.files, ...layers];
+    const { toPacked } = await import('../source/span_files.js');
+    const small = [...toPacked(plan.files), ...layers];
     const metadata = [
       ...plan.metadata,
       ['wattn.dtype', options.dtype ?? 'q8'],

@@ -19,14 +19,30 @@ const [kConfig, kTokenizerConfig] = ['config.json', 'tokenizer_config.json'];
 /** The encoder's config.json in a repository of GLiNER2. */
 const kEncoderConfig = 'encoder_config/config.json';
 
-/** gliner_config.json, or GLiNER2's config.json under that name. */
-export async function readSpanConfig(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
-  const [own] = await readOptional(source, kSpanConfig, progress, signal);
-  if (own) return [own];
+/** gliner_config.json, or GLiNER2's config.json under that name; none if there is neither. */
+export async function findSpanConfig(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
+  const own = await readOptional(source, kSpanConfig, progress, signal);
+  if (own.length > 0) return own;
   const config = await readOptional(source, kConfig, progress, signal);
-  if (config[0] && hasSchema(readFields(config, kConfig))) return [[kSpanConfig, config[0][1]]];
-  return [await readRequired(source, kSpanConfig, progress, signal)];
+  return config[0] && hasSchema(readFields(config, kConfig)) ? [[kSpanConfig, config[0][1]]] : [];
 }
+
+export async function readSpanConfig(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
+  const found = await findSpanConfig(source, progress, signal);
+  return found.length > 0 ? found : [await readRequired(source, kSpanConfig, progress, signal)];
+}
+
+/** Files under other names, if those are of a GLiNER2 model. config: the one that says so. */
+function renamed(files: readonly NamedBytes[], config: string, names: Readonly<Record<string, string>>): NamedBytes[] {
+  if (!hasSchema(readFields(files, config))) return [...files];
+  return files.map(([name, bytes]) => [names[name] ?? name, bytes]);
+}
+
+/** A packed GLiNER2 model has the names of its repository, and the engine expects others. */
+export const fromPacked = (files: readonly NamedBytes[]): NamedBytes[] =>
+  renamed(files, kConfig, { [kConfig]: kSpanConfig, [kEncoderConfig]: kConfig });
+export const toPacked = (files: readonly NamedBytes[]): NamedBytes[] =>
+  renamed(files, kSpanConfig, { [kSpanConfig]: kConfig, [kConfig]: kEncoderConfig });
 
 /** The repository of the encoder, and its config.json. */
 interface Base {
@@ -119,6 +135,23 @@ class SpanFiles {
     }
     return undefined;
   }
+}
+
+/** The encoder's config.json, which gliner_config.json may contain; undefined if these are no files of a GLiNER or GLiNER2 model. */
+export function encoderConfigIn(packed: readonly NamedBytes[]): NamedBytes[] | undefined {
+  const files = fromPacked(packed);
+  if (!files.some(([name]) => name === kSpanConfig)) return undefined;
+  const { encoder_config: given } = readFields(files, kSpanConfig);
+  if (typeof given !== 'object' || given === null) return files.filter(([name]) => name === kConfig);
+  const { model_type } = given as { model_type?: unknown };
+  const config = { ...given, model_type: model_type ?? 'deberta-v2' }; // as src/engine/documents.cpp
+  return [[kConfig, new TextEncoder().encode(JSON.stringify(config))]];
+}
+
+/** gliner_config.json with config.json of the encoder; none if it is another model. */
+export async function readSpanConfigs(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
+  const spans = await findSpanConfig(source, progress, signal);
+  return spans.length === 0 ? [] : [...spans, ...(await new SpanFiles(source, spans, progress, signal).config())];
 }
 
 /** The files beside gliner_config.json and the weights. */

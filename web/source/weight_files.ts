@@ -74,12 +74,20 @@ const has = ([config]: readonly NamedBytes[], words: RegExp) => config && words.
 /** Static embeddings of model2vec say what they are; those of sentence-transformers have no config.json. */
 const mayBeStatic = (config: readonly NamedBytes[]) => has(config, /"model_type"\s*:\s*"model2vec"/) ?? true;
 
+/** GLiNER's repositories have no config.json, or one of an encoder alone; that of GLiNER2 says what it is. */
+const mayFindSpans = (config: readonly NamedBytes[]) =>
+  !has(config, /"architectures"\s*:\s*\[/) || has(config, /"model_type"\s*:\s*"extractor"/);
+
 const isQuantized = (config: readonly NamedBytes[]) => has(config, /"(quantiz|compress)ation(_config)?"/);
 
 /** What describes a model without its tokenizer and weights. */
 export async function readConfig(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
   const config = await readOptional(source, 'config.json', progress, signal);
   if (isQuantized(config)) return (await import('./quantized.js')).plainConfig(source, config, signal);
+  if (mayFindSpans(config)) {
+    const spans = await (await import('./span_files.js')).readSpanConfigs(source, progress, signal);
+    if (spans.length > 0) return spans;
+  }
   if (!mayBeStatic(config)) return config;
   const { describeStaticModel, openEncoderFolder } = await import('./static_model.js');
   const from = config.length > 0 ? undefined : await openEncoderFolder(source, progress, signal);

@@ -167,7 +167,9 @@ export async function describeModel(model?: ModelSpecifier | null, options: Sour
       const files = gguf
         ? (await openGgufModel(gguf, progress, signal, (bytes) => making.ggufFiles(bytes))).files
         : await readConfig(from, progress, signal);
-      const { code: _code, message: _message, ...description } = await making.ask((handle) => handle.describe(files));
+      const encoder = (await import('../source/span_files.js')).encoderConfigIn(files);
+      const { code: _code, message: _message, ...known } = await making.ask((handle) => handle.describe(encoder ?? files));
+      const description = encoder ? { ...known, kind: 'encoder' as const, heads: ['spans' as const] } : known;
       if (gguf || from.phase !== 'download') return description;
       const { sizesOf } = await import('../source/packed_file.js');
       return { ...description, ...(await sizesOf(from, options, signal)) };
