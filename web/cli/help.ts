@@ -250,8 +250,8 @@ ${kModelHelp}${kComputeHelp}`,
 Shows how a model was loaded and from which files, how it tokenizes a text, and which tokens are unknown or cut off. Then shows its answer, checks that the
 numbers are finite, and checks that a text has the same vector alone and in a list. Last come the same call in Python and common surprises.
 
-  --task TASK           feature-extraction, text-classification, token-classification, fill-mask, text-generation or text2text-generation (default: from
-                        the model's files)
+  --task TASK           feature-extraction, text-classification, token-classification, fill-mask, text-generation, text2text-generation, zero-shot-ner or
+                        zero-shot-classification, which look for a person, a place and a time (default: from the model's files)
   --json                write one JSON object instead of a table
 
 The model:

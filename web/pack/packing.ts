@@ -1,6 +1,7 @@
 // Packs a model as one GGUF file, with the repository's small files as metadata. First all headers are read, which say what the file will
 // hold; then the weights pass through: rows that go are left out, the others quantized and written.
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
+import { ownCopy } from '../core/options.js';
 import { Breather } from '../core/signal.js';
 import { itemsOf } from '../core/texts.js';
 import type { AbortSignalLike } from '../core/types.js';
@@ -92,7 +93,8 @@ function checkPack(options: PackOptions): void {
 /** Whether it is one of GLiNER or GLiNER2. An error if an option does not fit these. */
 async function findsSpans({ loadFrom, openModel }: PackParts, model: ModelSpecifier, options: PackOptions): Promise<boolean> {
   const { findSpanConfig } = await import('../source/span_files.js');
-  const found = await loadFrom(openModel(model, options), { ...options, progress_callback: undefined }, findSpanConfig);
+  const quiet = ownCopy({ ...options, progress_callback: undefined });
+  const found = await loadFrom(openModel(model, quiet), quiet, findSpanConfig);
   const other = (['layers', 'dim', 'calibrate'] as const).find((name) => options[name] != null);
   if (found.length > 0 && other)
     throw new UnsupportedError(`pack: option '${other}': expected another model than GLiNER or GLiNER2`);
