@@ -85,6 +85,12 @@ SchemaId SchemaReader::place(Kind kind, const std::string& pointer) {
   return ids_.id(std::array<std::int32_t, 2>{kind, found->second});
 }
 
+SchemaId SchemaReader::node(const std::string& pointer) {
+  const JsonRef schema = source_.at(pointer);
+  if (schema.is_bool()) return schema.as_bool().value() ? kAllValues : kNoValue;
+  return place(kNode, pointer);
+}
+
 std::int32_t SchemaReader::order_of(const std::string& name) const {
   const auto found = order_.find(name);
   return found == order_.end() ? static_cast<std::int32_t>(order_.size()) : found->second;
@@ -270,7 +276,6 @@ std::vector<SchemaId> SchemaReader::nodes_of(const std::string& pointer, std::st
 
 Form SchemaReader::read_node(const std::string& pointer) {
   const JsonRef schema = source_.at(pointer);
-  if (schema.is_bool()) return schema.as_bool().value() ? everything() : Form{};
   if (!schema.is_object()) {
     fail(input_error("schema, '#" + pointer + "': expected an object, true or false, found " + schema.describe()));
     return {};

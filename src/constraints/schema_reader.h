@@ -52,7 +52,7 @@ class SchemaReader {
   static constexpr std::size_t kMostForms = 200;  // objects, or arrays, of one schema
   static constexpr std::int32_t kMostCount = 100'000;
 
-  SchemaId node(const std::string& pointer) { return place(kNode, pointer); }
+  SchemaId node(const std::string& pointer);  // true and false are kAllValues and kNoValue
   SchemaId place(Kind kind, const std::string& pointer);
   SchemaId list(Kind kind, std::vector<SchemaId> ids);
 

@@ -150,6 +150,12 @@ describe('sparse-encoding', () => {
       /pooling_strategy: expected one of "max", "sum"/,
     );
     await refused('splade', { [kPooling]: { activation_function: 'gelu' } }, 'UnsupportedError', /activation_function/);
+    const trained = files('splade');
+    const kinds = ['Transformer', 'Pooling', 'SparseAutoEncoder'];
+    const modules = kinds.map((kind, idx) => ({ idx, name: `${idx}`, path: idx === 0 ? '' : `${idx}_${kind}`, type: kind }));
+    trained.set('modules.json', new TextEncoder().encode(JSON.stringify(modules)));
+    for (const { path } of modules.slice(1)) trained.set(`${path}/config.json`, new TextEncoder().encode('{}'));
+    await expectError(load(trained), 'UnsupportedError', /then SpladePooling, found .*SparseAutoEncoder/);
     const noHead = { 'modules.json': null, 'config.json': { architectures: ['BertModel'] } };
     await refused('splade', noHead, 'UnsupportedError', /ForMaskedLM, which this task needs/);
     await refused('splade', { 'config.json': { architectures: ['BertModel'] } }, 'UnsupportedError', /ForMaskedLM/);

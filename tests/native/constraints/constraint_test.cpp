@@ -158,6 +158,9 @@ TEST(JsonSchema, ObjectsTakeKeysInAnyOrder) {
        {R"({"type":"object","properties":{"a":true,"b":true},"dependentRequired":{"a":["b"]},"additionalProperties":false})",
         {"{}", "{\"b\":1}", "{\"a\":1,\"b\":1}"},
         {"{\"a\":1}"}},
+       {R"({"type":"object","properties":{"a":{"type":"null"},"b":{"type":"null"}},"additionalProperties":false,"minProperties":2})",
+        {"{\"b\":null,\"a\":null}"},
+        {"{}", "{\"a\":null}"}},
        {R"({"type":"object","properties":{"a":false},"minProperties":1})", {"{\"b\":1}"}, {"{}", "{\"a\":1}"}}});
 }
 

@@ -258,6 +258,12 @@ TEST(NnFunctions, OffsetsAndBiasesAreThoseOfTheirFormulas) {
   }
 }
 
+TEST(NnFunctions, LossesOfTensorsOfOneShape) {
+  EXPECT_EQ(call("mse_loss", R"({"input": [2, 3], "target": [2, 3]})", "{}").value().output.data, std::vector<float>{0});
+  EXPECT_EQ(error_of(call("mse_loss", R"({"input": [2, 3], "target": [3, 2]})", "{}")),
+            "nn.mse_loss: expected target of shape [2, 3] as the input, found [3, 2]");
+}
+
 TEST(NnFunctions, RowsAndIds) {
   expect_tensor(
       call_with("permute_rows", {{"input", Tensor::of({2, 3, 1}, {0, 1, 2, 3, 4, 5})}, {"order", Tensor::of({3}, {2, 0, 1})}}),
@@ -505,6 +511,10 @@ TEST(NnModules, OfOneFunctionGiveItsNumbers) {
   masked.emplace_back("input", x);
   masked.emplace_back("key_padding_mask", Tensor::of({2, 3}, {0, 0, -kInfinity, -kInfinity, 0, 0}));
   const Tensor kept = Tensor::of({2, 3}, {1, 1, 0, 0, 1, 1});
+  Inputs alone;
+  alone.emplace_back("input", x);
+  const ModulePtr attention = made("MultiheadAttention", R"({"embed_dim": 4, "num_heads": 2})");
+  EXPECT_TRUE(call_module(*attention, alone, {}, nullptr, nullptr).value().weights.data.empty());  // not requested
   const auto mean = call_module(*made("SequencePooling", "{}"), masked, {}, nullptr, nullptr);
   EXPECT_EQ(mean.value().output.data, pool_sequence(x, "mean", &kept).value().data);
 }

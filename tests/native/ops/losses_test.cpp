@@ -101,6 +101,20 @@ TEST(Losses, OfCertainProbabilitiesAreThoseOfClasses) {
   }
 }
 
+// The gradient of a length of 0 is 0, as in torch.
+TEST(Losses, OfEqualRowsHaveAGradient) {
+  const Floats same{1, -2}, other{3, 0};
+  Floats anchor(2, NAN), positive(2, NAN), negative(2, NAN);
+  triplet_margin_loss({same.data(), 1, 2}, same.data(), other.data(), {.margin = 9, .eps = 0},
+                      {anchor.data(), positive.data(), negative.data()});
+  const float part = std::sqrt(0.5f);  // of the distance to the other, which is far along both axes alike
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(positive[i], 0);
+    EXPECT_FLOAT_EQ(anchor[i], part);
+    EXPECT_FLOAT_EQ(negative[i], -part);
+  }
+}
+
 TEST(Losses, OfNoRows) {
   const std::vector<std::int32_t> ignored{-100, -100};
   const Floats logits(6, 1.0f);

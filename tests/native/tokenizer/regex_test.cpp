@@ -156,6 +156,12 @@ TEST(Regex, ClassesAreLimited) {
   EXPECT_NE(matches(pattern, "").find("more than 64 classes of characters"), std::string::npos);
 }
 
+TEST(Regex, TheSameCharacterCountsOnce) {
+  std::string text;
+  for (int i = 0; i < 70; ++i) text += "ab";
+  EXPECT_EQ(matches(text, text), text);
+}
+
 TEST(Regex, NestingIsLimited) {
   EXPECT_FALSE(Regex::compile(std::u32string(100000, U'(')).ok());
   EXPECT_FALSE(Regex::compile(std::u32string(100000, U'[')).ok());
