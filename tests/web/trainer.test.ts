@@ -1,8 +1,10 @@
 // Trainer: a tiny BERT is fine-tuned, in this thread and in a worker.
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { AutoModelForCausalLM, AutoTokenizer, nn, pipeline, Word2Vec } from 'wattn';
 import { Trainer, type TrainerOptions, type TrainingReport, type TrainingRow } from 'wattn/train';
+import { readTensors } from './safetensors.js';
 import { expectError, filesOf, goldens, headFiles, largestDifference, readJson, tiny, tinyFiles } from './support.js';
 
 const kLabelled = [
@@ -453,6 +455,25 @@ describe('Trainer', () => {
       expect(await second.save()).toEqual(await whole.save());
       await Promise.all([whole.dispose(), first.dispose(), second.dispose()]);
     }
+  });
+
+  it("trains the last layers of an encoder-decoder's decoder alone", async () => {
+    const rows = kTransformed.map(([text, target]) => ({ text, target })) as unknown as TrainingRow[];
+    const trainer = await Trainer.from_pretrained(seq2seq('bart'), {
+      task: 'text2text-generation',
+      threads: 1,
+      method: 'last_layers',
+      last_layers: 1,
+      max_steps: 2,
+    });
+    await reportsOf(trainer, rows);
+    const saved = readTensors((await trainer.save())['model.safetensors'] as Uint8Array);
+    const before = readTensors(readFileSync(join(seq2seq('bart'), 'model.safetensors')));
+    const layers = [...saved.keys()].filter((name) => name.includes('.layers.'));
+    const moved = layers.filter((name) => !Buffer.from(saved.get(name)!.bytes).equals(before.get(name)!.bytes));
+    expect(moved.length).toBeGreaterThan(5);
+    expect(moved.filter((name) => !/(^|\.)decoder\.layers\.2\./.test(name))).toEqual([]);
+    await trainer.dispose();
   });
 
   it('trains an encoder-decoder, whatever the columns are called, and saves it', async () => {
