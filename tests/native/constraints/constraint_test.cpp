@@ -164,6 +164,26 @@ TEST(JsonSchema, ObjectsTakeKeysInAnyOrder) {
        {R"({"type":"object","properties":{"a":false},"minProperties":1})", {"{\"b\":1}"}, {"{}", "{\"a\":1}"}}});
 }
 
+TEST(JsonSchema, TrueAndFalseAreSchemas) {
+  check(
+      ConstraintKind::kJsonSchema,
+      {{R"({"type":"array","items":false})", {"[]"}, {"[1]"}},
+       {R"({"type":"array","prefixItems":[{"type":"null"},true],"items":false,"minItems":1})",
+        {"[null]", "[null,{}]"},
+        {"[]", "[1]", "[null,1,2]"}},
+       {R"({"type":"array","items":{"type":"integer"},"contains":true,"minContains":2})", {"[1,2]"}, {"[1]"}},
+       {R"({"type":"object","patternProperties":{"^a":false,"^b":{"type":"null"}},"additionalProperties":true,"minProperties":1})",
+        {"{\"b\":null}", "{\"c\":1}"},
+        {"{}", "{\"a\":1}", "{\"b\":1}"}},
+       {R"({"type":"object","properties":{"a":true,"b":true,"c":false},"additionalProperties":false,"minProperties":2})",
+        {"{\"a\":1,\"b\":2}", "{\"b\":2,\"a\":1}"},
+        {"{\"a\":1}", "{\"a\":1,\"c\":1}"}},
+       {R"({"oneOf":[{"type":"object","properties":{"a":{"type":"null"}},"required":["a"],"additionalProperties":true},{"type":"null"}]})",
+        {"{\"a\":null,\"b\":1}", "null"},
+        {"{}", "1"}},
+       {R"({"not":false,"type":"integer"})", {"1"}, {"null"}}});
+}
+
 TEST(JsonSchema, KeysMayKeepTheirOrder) {
   Constrained own(
       ConstraintKind::kJsonSchema,
