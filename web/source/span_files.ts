@@ -32,7 +32,7 @@ export async function readSpanConfig(source: ModelSource, progress: Progress, si
   return found.length > 0 ? found : [await readRequired(source, kSpanConfig, progress, signal)];
 }
 
-/** Files under other names, if those are of a GLiNER2 model. config: the one that says so. */
+/** Renames files if they are of a GLiNER2 model. config: the file that says so. */
 function renamed(files: readonly NamedBytes[], config: string, names: Readonly<Record<string, string>>): NamedBytes[] {
   if (!hasSchema(readFields(files, config))) return [...files];
   return files.map(([name, bytes]) => [names[name] ?? name, bytes]);
