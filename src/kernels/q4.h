@@ -22,7 +22,6 @@ inline constexpr std::int64_t kQ4Part = 16;
 inline constexpr int kQ4Levels = 16;  // for either end
 inline constexpr int kQ4Books = kQ4Levels * kQ4Levels;
 inline constexpr int kQ4Codes = 16;
-inline constexpr int kQ4Tried[] = {-1, 1, 2};  // offsets from the first level, tried too
 
 constexpr int q4_twice_level(int level) { return 89 + 11 * level; }
 
@@ -46,73 +45,79 @@ inline constexpr std::array<std::int8_t, kQ4Books * kQ4Codes> kQ4Entries = [] {
   return entries;
 }();
 
-// A book, for finding the codes of weights that are scaled to -127 .. 127.
+// The 16 weights of a part are scaled to -127 .. 127 and held as whole numbers of 1 / kQ4Fine, in two vectors of eight.
+inline constexpr int kQ4Fine = 128;
+
+// A book, with what finds codes in it: the middle between its ends, and half their distance as a factor of 15 bits.
 struct Q4Book {
   int low, high;  // levels
-  float middle, half;
 
-  static Q4Book of(int low, int high) {
-    const auto quarter = [](int sum) { return 0.25f * static_cast<float>(sum); };
-    return {low, high, quarter(q4_twice_level(high) - q4_twice_level(low)), quarter(q4_twice_level(high) + q4_twice_level(low))};
+  const std::int8_t* entries() const { return kQ4Entries.data() + (low * kQ4Levels + high) * kQ4Codes; }
+  std::int16_t middle() const { return static_cast<std::int16_t>((q4_twice_level(high) - q4_twice_level(low)) * kQ4Fine / 4); }
+  // 2^12 / half.
+  std::int16_t inverse() const {
+    const int half = (q4_twice_level(high) + q4_twice_level(low)) * kQ4Fine / 4;
+    return static_cast<std::int16_t>(((1 << 27) + half / 2) / half);
   }
 };
 
-// s: (weight - middle) / half. The nearest codes + kRoundingBias: solves s = 0.8 t + 0.2 t^3 for t, within 0.004 (least squares).
+// The codes of eight weights, the nearest or nearly: solves s = 0.8 t + 0.2 t^3 for t, within 0.004 (least squares), where s is
+// the place between the ends, -1 .. 1. Fractions have 15 bits.
 template <class V>
-typename V::F32 q4_biased_codes(typename V::F32 s) {
-  const auto inside = V::min(V::max(s, V::splat(-1.0f)), V::splat(1.0f));
-  const auto square = V::mul(inside, inside);
-  const auto bend = V::add(V::splat(-0.36823f), V::mul(square, V::splat(0.13156f)));
-  const auto t = V::mul(inside, V::add(V::splat(1.24f), V::mul(square, bend)));
-  return V::add(V::add(V::mul(t, V::splat(7.5f)), V::splat(7.5f)), V::splat(kRoundingBias));
+typename V::I16 q4_codes(typename V::I16 x, typename V::I16 middle, typename V::I16 inverse) {
+  const auto fraction = [](double value) { return V::splat_i16(static_cast<std::int16_t>(value * 32768)); };
+  const auto place = V::mul_q15(V::sub_i16(x, middle), inverse);
+  const auto s = V::template shift_left<3>(V::min_i16(V::max_i16(place, V::splat_i16(-4095)), V::splat_i16(4095)));
+  const auto square = V::mul_q15(s, s);
+  const auto bend = V::add_i16(V::mul_q15(square, fraction(0.13156)), fraction(-0.36823));
+  const auto t = V::add_i16(s, V::mul_q15(s, V::add_i16(V::mul_q15(square, bend), fraction(0.24))));
+  // 7.5 t + 7.5, with 11 bits after the point.
+  return V::template shift_right<11>(V::add_i16(V::mul_q15(t, fraction(7.5 / 16)), V::splat_i16(15 * 1024 + 1024)));
 }
 
+// A part's codes in a book, their entries, and the sum of squared differences, in units of 1 / kQ4Fine.
 template <class V>
-typename V::F32 q4_in_book(const float* x, const Q4Book& book) {
-  return V::mul(V::sub(V::load(x), V::splat(book.middle)), V::splat(1 / book.half));
-}
+struct Q4Fit {
+  Q4Book book;
+  typename V::I8 codes, entries;
+  std::int32_t error;
 
-// The sum of squared differences between x, [16], and its entries in a book, times three and before rounding.
-template <class V>
-float q4_error(const float* x, const Q4Book& book) {
-  auto squares = V::splat(0.0f);
-  for (int i = 0; i < kQ4Part; i += V::kLanes) {
-    const auto s = q4_in_book<V>(x + i, book);
-    const auto code = V::sub(q4_biased_codes<V>(s), V::splat(kRoundingBias));
-    const auto t = V::sub(V::mul(code, V::splat(2.0f / 15)), V::splat(1.0f));
-    const auto entry = V::mul(t, V::add(V::splat(0.8f), V::mul(V::splat(0.2f), V::mul(t, t))));
-    const auto off = V::sub(s, entry);
-    squares = V::add(squares, V::mul(off, off));
+  static Q4Fit of(const typename V::I16 (&x)[2], Q4Book book) {
+    const auto middle = V::splat_i16(book.middle()), inverse = V::splat_i16(book.inverse());
+    const auto codes = V::narrow(q4_codes<V>(x[0], middle, inverse), q4_codes<V>(x[1], middle, inverse));
+    const auto entries = V::look_up(book.entries(), codes);
+    const auto off = [](auto weights, auto thirds) { return V::sub_i16(weights, V::mul_i16(thirds, V::splat_i16(3 * kQ4Fine))); };
+    const auto low = off(x[0], V::low_i16(entries)), high = off(x[1], V::high_i16(entries));
+    return {book, codes, entries, V::sum_i32(V::dot(low, low, V::dot(high, high, V::zero_i32())))};
   }
-  return V::sum(squares) * (book.half * book.half);
-}
+};
 
-// A book that fits x, [16], well. It starts with the levels just above the ends. One level less clips the ends and makes finer
-// steps; higher levels shift the steps. The best level for the upper end is found first, then the one for the lower end.
+// A book that fits a part well. It starts with the levels just above the ends, -below and above. One level less clips the ends
+// and makes finer steps; higher levels shift the steps, and are tried where that did not help. The best level for the upper end
+// is found first, then the one for the lower end.
 template <class V>
-Q4Book q4_book(const float* x) {
-  auto below = V::splat(0.0f), above = below;  // of -x, of x
-  for (int i = 0; i < kQ4Part; i += V::kLanes) {
-    above = V::max(above, V::load(x + i));
-    below = V::max(below, V::sub(V::splat(0.0f), V::load(x + i)));
-  }
+Q4Fit<V> q4_fit(const typename V::I16 (&x)[2], float below, float above) {
   const auto level_over = [](float end) {
     return static_cast<int>(std::clamp(std::ceil((2 * end - 89.0f) / 11.0f), 0.0f, kQ4Levels - 1.0f));
   };
-  const int low = level_over(V::max_lane(below)), high = level_over(V::max_lane(above));
-  Q4Book best = Q4Book::of(low, high);
-  float least_error = q4_error<V>(x, best);
-  const auto consider = [&](int low, int high) {
-    if (std::min(low, high) < 0 || std::max(low, high) >= kQ4Levels) return;
-    const Q4Book book = Q4Book::of(low, high);
-    const float error = q4_error<V>(x, book);
-    if (error >= least_error) return;
-    best = book;
-    least_error = error;
+  const int low = level_over(below), high = level_over(above);
+  auto best = Q4Fit<V>::of(x, {low, high});
+  const auto improves = [&](int low, int high) {
+    if (std::min(low, high) < 0 || std::max(low, high) >= kQ4Levels) return false;
+    const auto fit = Q4Fit<V>::of(x, {low, high});
+    const bool better = fit.error < best.error;
+    if (better) best = fit;
+    return better;
   };
-  for (const int off : kQ4Tried) consider(low, high + off);
-  const int best_high = best.high;
-  for (const int off : kQ4Tried) consider(low + off, best_high);
+  if (!improves(low, high - 1)) {
+    improves(low, high + 1);
+    improves(low, high + 2);
+  }
+  const int best_high = best.book.high;
+  if (!improves(low - 1, best_high)) {
+    improves(low + 1, best_high);
+    improves(low + 2, best_high);
+  }
   return best;
 }
 
@@ -133,35 +138,41 @@ void quantize_q4_row_body(const PackedQ4& packed, std::int64_t j, const float* r
   const std::int64_t groups = padded_depth<std::int8_t>(k) / kGroup;
   for (std::int64_t g = 0; g < groups; ++g) {
     const std::int64_t begin = g * kGroup, end = std::min(begin + kGroup, k);
-    float largest = 0;
-    for (std::int64_t i = begin; i < end; ++i) largest = std::max(largest, std::abs(row[i]));
-    const float scale = largest / 127;
-    const float inverse = finite_or_zero(1 / scale);
-    std::int32_t sum = 0;
-    float along = 0, squares = 0;  // their ratio is the best scale
+    auto largest = V::splat(0.0f);
+    std::int64_t i = begin;
+    for (; i + V::kLanes <= end; i += V::kLanes) largest = V::max(largest, V::abs(V::load(row + i)));
+    if (i < end) largest = V::max(largest, V::abs(V::load_partial(row + i, static_cast<int>(end - i))));
+    const float scale = V::max_lane(largest) / 127;
+    const auto inverse = V::splat(finite_or_zero(1 / scale));
+    auto sum = V::zero_i32(), along = sum, squares = sum;  // the ratio of the last two is the best scale
     for (std::int64_t at = begin; at < end; at += kQ4Part) {
-      float x[kQ4Part]{};
       const std::int64_t count = std::min(kQ4Part, end - at);
-      for (std::int64_t i = 0; i < count; ++i) x[i] = row[at + i] * inverse;
-      const Q4Book book = q4_book<V>(x);
-      const int book_at = book.low * kQ4Levels + book.high;
-      const Q4Place place = q4_place_of(j, at / kQ4Part, groups * kGroup / kQ4Part);
-      packed.books[place.book] = static_cast<std::uint8_t>(book_at);
-      float biased[kQ4Part];
-      for (int i = 0; i < kQ4Part; i += V::kLanes) V::store(biased + i, q4_biased_codes<V>(q4_in_book<V>(x + i, book)));
-      for (std::int64_t i = 0; i < count; ++i) {
-        const int code = std::bit_cast<std::int32_t>(biased[i]) - std::bit_cast<std::int32_t>(kRoundingBias);
-        std::uint8_t& both = packed.codes[place.codes + i];
-        both = static_cast<std::uint8_t>((both & (0xF0 >> place.shift)) | (code << place.shift));
-        const std::int32_t q = kQ4Entries[book_at * kQ4Codes + code];
-        sum += q;
-        along += x[i] * static_cast<float>(q);
-        squares += static_cast<float>(q * q);
+      auto below = V::splat(0.0f), above = below;
+      typename V::F32 biased[4];
+      for (int i = 0; i < kQ4Part; i += V::kLanes) {
+        const int lanes = static_cast<int>(std::clamp<std::int64_t>(count - i, 0, V::kLanes));
+        // A weight that is no number becomes the least: max takes the first operand.
+        const auto scaled = V::mul(lanes == V::kLanes ? V::load(row + at + i) : V::load_partial(row + at + i, lanes), inverse);
+        const auto x = V::max(V::splat(-127.0f), scaled);
+        above = V::max(above, x);
+        below = V::max(below, V::sub(V::splat(0.0f), x));
+        biased[i / V::kLanes] = V::add(V::mul(x, V::splat(kQ4Fine)), V::splat(kRoundingBias));
       }
+      const typename V::I16 x[2] = {V::low_bits(biased[0], biased[1]), V::low_bits(biased[2], biased[3])};
+      auto fit = q4_fit<V>(x, V::max_lane(below), V::max_lane(above));
+      const Q4Place place = q4_place_of(j, at / kQ4Part, groups * kGroup / kQ4Part);
+      packed.books[place.book] = static_cast<std::uint8_t>(fit.book.low * kQ4Levels + fit.book.high);
+      V::store_codes(packed.codes + place.codes, fit.codes, place.shift);
+      if (count < kQ4Part) fit.entries = V::first(fit.entries, static_cast<int>(count));
+      const auto low = V::low_i16(fit.entries), high = V::high_i16(fit.entries), ones = V::splat_i16(1);
+      sum = V::dot(low, ones, V::dot(high, ones, sum));
+      along = V::dot(low, x[0], V::dot(high, x[1], along));
+      squares = V::dot(low, low, V::dot(high, high, squares));
     }
     const std::int64_t at = (j / kPanelWidth * groups + g) * kPanelWidth + j % kPanelWidth;
-    packed.scales[at] = squares > 0 ? scale * (along / squares) : 0.0f;
-    if (packed.sums) packed.sums[at] = sum;
+    const auto both = static_cast<float>(V::sum_i32(along)), own = static_cast<float>(V::sum_i32(squares));
+    packed.scales[at] = own > 0 ? scale * (both / (own * kQ4Fine)) : 0.0f;
+    if (packed.sums) packed.sums[at] = V::sum_i32(sum);
   }
 }
 

@@ -148,6 +148,70 @@ struct VecScalar {
   };
   static I16 low_i16(const I8& x) { return load_q8(x.lane); }
   static I16 high_i16(const I8& x) { return load_q8(x.lane + 8); }
+
+  // Eight int16. Sums and differences saturate; mul_i16 keeps the low bits, mul_q15 is a * b / 2^15, rounded up from a half (no
+  // -2^15 times itself).
+  template <class Op>
+  static I16 each(I16 a, I16 b, Op op) {
+    for (int i = 0; i < 8; ++i) a.lane[i] = static_cast<std::int16_t>(op(int{a.lane[i]}, int{b.lane[i]}));
+    return a;
+  }
+  static I16 splat_i16(std::int16_t x) { return {{x, x, x, x, x, x, x, x}}; }
+  static int saturated(int x) { return x < -32768 ? -32768 : x > 32767 ? 32767 : x; }
+  static I16 add_i16(I16 a, I16 b) {
+    return each(a, b, [](int x, int y) { return saturated(x + y); });
+  }
+  static I16 sub_i16(I16 a, I16 b) {
+    return each(a, b, [](int x, int y) { return saturated(x - y); });
+  }
+  static I16 mul_i16(I16 a, I16 b) {
+    return each(a, b, [](int x, int y) { return x * y; });
+  }
+  static I16 mul_q15(I16 a, I16 b) {
+    return each(a, b, [](int x, int y) { return (x * y + (1 << 14)) >> 15; });
+  }
+  static I16 min_i16(I16 a, I16 b) {
+    return each(a, b, [](int x, int y) { return y < x ? y : x; });
+  }
+  static I16 max_i16(I16 a, I16 b) {
+    return each(a, b, [](int x, int y) { return x < y ? y : x; });
+  }
+  template <int kBits>
+  static I16 shift_left(I16 x) {
+    return each(x, x, [](int lane, int) { return lane * (1 << kBits); });
+  }
+  template <int kBits>
+  static I16 shift_right(I16 x) {
+    return each(x, x, [](int lane, int) { return lane >> kBits; });
+  }
+  // The whole numbers of floats as in store_biased.
+  static I16 low_bits(F32 a, F32 b) {
+    I16 out;
+    store_biased(out.lane, a, 4);
+    store_biased(out.lane + 4, b, 4);
+    return out;
+  }
+  // As bytes; all fit.
+  static I8 narrow(I16 a, I16 b) {
+    I8 out;
+    for (int i = 0; i < 16; ++i) out.lane[i] = static_cast<std::int8_t>(i < 8 ? a.lane[i] : b.lane[i - 8]);
+    return out;
+  }
+  // The entries of codes 0 .. 15 in a book, [16].
+  static I8 look_up(const std::int8_t* book, I8 codes) {
+    for (std::int8_t& lane : codes.lane) lane = book[lane];
+    return codes;
+  }
+  // The first count bytes, then zeros.
+  static I8 first(I8 x, int count) {
+    for (int i = count; i < 16; ++i) x.lane[i] = 0;
+    return x;
+  }
+  // Writes codes 0 .. 15 into the low (shift 0) or high halves (4) of 16 bytes.
+  static void store_codes(std::uint8_t* bytes, I8 codes, int shift) {
+    for (int i = 0; i < 16; ++i) bytes[i] = static_cast<std::uint8_t>((bytes[i] & (0xF0 >> shift)) | (codes.lane[i] << shift));
+  }
+
   // Looks up 16 bytes of codes, the low halves in one book and the high ones in another.
   static void look_up(const std::uint8_t* codes, const std::int8_t* low_book, const std::int8_t* high_book, I8& low, I8& high) {
     for (int i = 0; i < 16; ++i) {

@@ -114,15 +114,50 @@ struct VecWasm {
   using I8 = v128_t;
   static I16 low_i16(I8 x) { return wasm_i16x8_extend_low_i8x16(x); }
   static I16 high_i16(I8 x) { return wasm_i16x8_extend_high_i8x16(x); }
+  static I16 splat_i16(std::int16_t x) { return wasm_i16x8_splat(x); }
+  static I16 add_i16(I16 a, I16 b) { return wasm_i16x8_add_sat(a, b); }
+  static I16 sub_i16(I16 a, I16 b) { return wasm_i16x8_sub_sat(a, b); }
+  static I16 mul_i16(I16 a, I16 b) { return wasm_i16x8_mul(a, b); }
+  static I16 mul_q15(I16 a, I16 b) {
+#ifdef __wasm_relaxed_simd__  // the same but for -2^15 times itself
+    return wasm_i16x8_relaxed_q15mulr(a, b);
+#else
+    return wasm_i16x8_q15mulr_sat(a, b);
+#endif
+  }
+  static I16 min_i16(I16 a, I16 b) { return wasm_i16x8_min(a, b); }
+  static I16 max_i16(I16 a, I16 b) { return wasm_i16x8_max(a, b); }
+  template <int kBits>
+  static I16 shift_left(I16 x) {
+    return wasm_i16x8_shl(x, kBits);
+  }
+  template <int kBits>
+  static I16 shift_right(I16 x) {
+    return wasm_i16x8_shr(x, kBits);
+  }
+  static I16 low_bits(F32 a, F32 b) { return wasm_i16x8_shuffle(a, b, 0, 2, 4, 6, 8, 10, 12, 14); }
+  static I8 narrow(I16 a, I16 b) { return wasm_i8x16_narrow_i16x8(a, b); }
+  static I8 look_up(const std::int8_t* book, I8 codes) {
+#ifdef __wasm_relaxed_simd__  // the same, as no code is above 15
+    return wasm_i8x16_relaxed_swizzle(wasm_v128_load(book), codes);
+#else
+    return wasm_i8x16_swizzle(wasm_v128_load(book), codes);
+#endif
+  }
+  [[gnu::noinline]] static I8 first(I8 x, int count) {
+    std::int8_t lane[16];
+    wasm_v128_store(lane, x);
+    for (int i = count; i < 16; ++i) lane[i] = 0;
+    return wasm_v128_load(lane);
+  }
+  static void store_codes(std::uint8_t* bytes, I8 codes, int shift) {
+    const v128_t kept = wasm_i8x16_splat(static_cast<std::int8_t>(0xF0 >> shift));
+    wasm_v128_store(bytes, wasm_v128_or(wasm_v128_and(wasm_v128_load(bytes), kept), wasm_i16x8_shl(codes, shift)));
+  }
   static void look_up(const std::uint8_t* codes, const std::int8_t* low_book, const std::int8_t* high_book, I8& low, I8& high) {
     const v128_t both = wasm_v128_load(codes), mask = wasm_v128_load(opaque(kLowHalves));
-#ifdef __wasm_relaxed_simd__  // the same, as no code is above 15
-    const auto find = [](v128_t book, v128_t code) { return wasm_i8x16_relaxed_swizzle(book, code); };
-#else
-    const auto find = [](v128_t book, v128_t code) { return wasm_i8x16_swizzle(book, code); };
-#endif
-    low = find(wasm_v128_load(low_book), wasm_v128_and(both, mask));
-    high = find(wasm_v128_load(high_book), wasm_v128_and(wasm_u16x8_shr(both, 4), mask));
+    low = look_up(low_book, wasm_v128_and(both, mask));
+    high = look_up(high_book, wasm_v128_and(wasm_u16x8_shr(both, 4), mask));
   }
 
   template <int kStep>

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <vector>
 
 #include "kernels/kernels.h"
+#include "kernels/vec_scalar.h"
 
 namespace wattn {
 namespace {
@@ -184,6 +186,48 @@ TEST(Q4, IsCloseToTheWeights) {
   }
   EXPECT_LT(std::sqrt(error / size), 0.062);
   EXPECT_GT(std::sqrt(error / size), 0.044);
+}
+
+// q4_codes solves its equation within 0.004 of 2 between the ends, 0.03 of a step; a step has at most 1.4 / 15 of the range.
+TEST(Q4, FindsTheNearestEntryOfEveryBookOrOneNearlyAsNear) {
+  for (int low = 0; low < kQ4Levels; ++low) {
+    for (int high = 0; high < kQ4Levels; ++high) {
+      const Q4Book book{low, high};
+      const float range = static_cast<float>(q4_twice_level(low) + q4_twice_level(high)) / 2;
+      for (int whole = -127 * kQ4Fine; whole <= 127 * kQ4Fine; whole += 37) {
+        const float weight = static_cast<float>(whole) / kQ4Fine;
+        const auto off = [&](int code) { return std::abs(weight - 3.0f * book.entries()[code]); };
+        const auto codes = q4_codes<VecScalar>(VecScalar::splat_i16(static_cast<std::int16_t>(whole)),
+                                               VecScalar::splat_i16(book.middle()), VecScalar::splat_i16(book.inverse()));
+        ASSERT_TRUE(codes.lane[0] >= 0 && codes.lane[0] < kQ4Codes) << low << ", " << high << ": " << weight;
+        float nearest = off(0);
+        for (int code = 1; code < kQ4Codes; ++code) nearest = std::min(nearest, off(code));
+        // Entries are rounded to thirds: up to 1.5 off on either side.
+        ASSERT_LE(off(codes.lane[7]), nearest + 3 + 2 * 0.03f * range * 1.4f / 15) << low << ", " << high << ": " << weight;
+      }
+    }
+  }
+}
+
+TEST(Q4, WeightsThatAreNoNumbersGiveTheSameCodesInEveryVariant) {
+  const auto with_odd = [](const Kernels& kernels) {
+    Q4Matrix matrix(kernels, 9, 70);
+    const float infinity = std::numeric_limits<float>::infinity();
+    matrix.weights[3] = std::nanf("");
+    matrix.weights[70 + 66] = -std::nanf("");
+    matrix.weights[140 + 5] = infinity;
+    matrix.weights[210 + 69] = -infinity;
+    matrix.weights[280] = 3e38f;
+    matrix.pack(kernels);
+    return matrix;
+  };
+  const Q4Matrix expected = with_odd(*kernel_variants()[0]);
+  for (const Kernels* kernels : kernel_variants()) {
+    const Q4Matrix matrix = with_odd(*kernels);
+    EXPECT_EQ(matrix.codes, expected.codes) << kernels->name;
+    EXPECT_EQ(matrix.books, expected.books) << kernels->name;
+    EXPECT_EQ(matrix.sums, expected.sums) << kernels->name;
+  }
 }
 
 // A single nonzero weight is the end of its book and of its group's range; zeros stay zeros.
