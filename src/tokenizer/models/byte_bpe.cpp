@@ -1,6 +1,7 @@
 #include "tokenizer/models/byte_bpe.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <string_view>
 
@@ -12,15 +13,14 @@ namespace {
 
 constexpr std::size_t kOnStack = 48;  // bytes of words whose pairs are searched again after every merge
 
-// The bytes that a token of visible characters stands for; empty if one of them stands for none.
-std::string bytes_of_token(std::string_view token) {
-  std::string out;
+// Appends the bytes that a token of visible characters stands for; nothing if one of them stands for none.
+void append_bytes(std::string_view token, std::string& out) {
+  const std::size_t begin = out.size();
   for (std::size_t at = 0; at < token.size();) {
     const int byte = byte_of_char(next_code_point(token, at));
-    if (byte < 0) return {};
+    if (byte < 0) return out.resize(begin);
     out += static_cast<char>(byte);
   }
-  return out;
 }
 
 }  // namespace
@@ -42,6 +42,17 @@ std::size_t Joins::bit_of(std::string_view left, std::string_view right) {
   return static_cast<std::size_t>(both * 0x9E3779B97F4A7C15 >> (64 - kBits));
 }
 
+void ShortTokens::reserve(std::size_t count) {
+  slots_.assign(std::bit_ceil(count + count / 2 + 1), {});
+  mask_ = slots_.size() - 1;
+}
+
+void ShortTokens::add(const Key& key, std::int32_t id) {
+  std::size_t slot = slot_of(key);
+  while (slots_[slot].key[1] != 0 && slots_[slot].key != key) slot = (slot + 1) & mask_;
+  slots_[slot] = {key, id};
+}
+
 ByteBpe::ByteBpe(const Vocabulary& vocabulary, const Merges& merges, bool whole_words)
     : vocabulary_(vocabulary), merges_(merges), whole_words_(whole_words), pairs_(1 << 16) {
   for (std::size_t byte = 0; byte < ids_.size(); ++byte) {
@@ -50,11 +61,34 @@ ByteBpe::ByteBpe(const Vocabulary& vocabulary, const Merges& merges, bool whole_
     is_complete_ = is_complete_ && ids_[byte] != Vocabulary::kAbsent;
   }
   if (!is_complete_) return;
-  merges.for_each([&](std::int32_t left, std::int32_t right, Merges::Merge) {
-    joins_.add(bytes_of_token(vocabulary.token(left).value_or("")), bytes_of_token(vocabulary.token(right).value_or("")));
-  });
+  read_tokens();
   for (std::size_t left = 0; left < 256; ++left) {
     for (std::size_t right = 0; right < 256; ++right) pairs_[left << 8 | right] = merges.find(ids_[left], ids_[right]);
+  }
+}
+
+void ByteBpe::read_tokens() {
+  const auto count = static_cast<std::size_t>(vocabulary_.num_ids());
+  std::string bytes;                   // of all tokens, and some more
+  std::vector<std::size_t> begins{0};  // [ids + 1]
+  begins.reserve(count + 1);
+  for (std::size_t id = 0; id < count; ++id) {
+    append_bytes(vocabulary_.token(static_cast<std::int32_t>(id)).value_or(""), bytes);
+    begins.push_back(bytes.size());
+  }
+  bytes.append(ShortWords::kBytesRead, '\0');
+  const auto token = [&](std::int32_t id) {
+    const std::size_t begin = begins[static_cast<std::size_t>(id)];
+    return std::string_view(bytes).substr(begin, begins[static_cast<std::size_t>(id) + 1] - begin);
+  };
+  merges_.for_each([&](std::int32_t left, std::int32_t right, Merges::Merge) { joins_.add(token(left), token(right)); });
+  if (!whole_words_) return;
+  short_tokens_.reserve(count);
+  for (std::int32_t id = 0; id < vocabulary_.num_ids(); ++id) {
+    const std::string_view each = token(id);
+    if (!each.empty() && each.size() <= ShortWords::kMostBytes) {
+      short_tokens_.add(ShortWords::key_of(each.data(), each.size(), 0), id);
+    }
   }
 }
 
@@ -72,8 +106,9 @@ std::int32_t* ByteBpe::put_long(const char* word, std::size_t size, bool is_part
 
 // Writes the ids of a word that is in no cache yet.
 std::int32_t* ByteBpe::put_new(const char* word, std::size_t size, bool is_part, std::int32_t* out) const {
-  const bool has_own_tokens = is_part && whole_words_;
-  const std::int32_t id = whole_words_ && !is_part ? whole(word, size) : Vocabulary::kAbsent;
+  const bool has_own_tokens = is_part && whole_words_, is_short = size <= ShortWords::kMostBytes;
+  std::int32_t id = Vocabulary::kAbsent;
+  if (whole_words_ && !is_part) id = is_short ? short_tokens_.find(ShortWords::key_of(word, size, 0)) : whole(word, size);
   std::int32_t* end = out;
   if (id != Vocabulary::kAbsent) {
     *end++ = id;
@@ -81,7 +116,7 @@ std::int32_t* ByteBpe::put_new(const char* word, std::size_t size, bool is_part,
     end = merge(word, size, out);
   }
   const auto count = static_cast<std::size_t>(end - out);
-  if (size <= ShortWords::kMostBytes) {
+  if (is_short) {
     short_words_.put(ShortWords::key_of(word, size, has_own_tokens), out, std::min(count, ShortWords::kMany));
     if (count < ShortWords::kMany) return end;
   }

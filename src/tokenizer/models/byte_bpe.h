@@ -41,9 +41,40 @@ class Joins {
   std::vector<std::uint64_t> chars_ = std::vector<std::uint64_t>((1 << kBits) / 64);
 };
 
+// The tokens of at most 15 bytes by their bytes: one look at memory tells whether a new word is a token.
+class ShortTokens {
+ public:
+  using Key = ByteCache<2, 13>::Key;
+
+  void reserve(std::size_t count);
+  // The last of equal ones counts.
+  void add(const Key& key, std::int32_t id);
+  // The id, or Vocabulary::kAbsent.
+  std::int32_t find(const Key& key) const {
+    for (std::size_t slot = slot_of(key);; slot = (slot + 1) & mask_) {
+      const Slot& found = slots_[slot];
+      if (((found.key[0] ^ key[0]) | (found.key[1] ^ key[1])) == 0) return found.id;
+      if (found.key[1] == 0) return Vocabulary::kAbsent;
+    }
+  }
+
+ private:
+  struct Slot {
+    Key key{};  // all zero: free
+    std::int32_t id = Vocabulary::kAbsent;
+  };
+  std::size_t slot_of(const Key& key) const {
+    return static_cast<std::size_t>(((key[0] * 0x9E3779B97F4A7C15) ^ key[1]) * 0x9E3779B97F4A7C15 >> 32) & mask_;
+  }
+
+  std::vector<Slot> slots_;  // a power of two, at most two thirds full
+  std::size_t mask_ = 0;
+};
+
 class ByteBpe {
-  using ShortWords = ByteCache<2, 13>;  // 512 kB
-  using LongWords = ByteCache<4, 12>;   // 512 kB
+  using ShortestWords = ByteCache<1, 12>;  // 128 kB, which a near memory holds
+  using ShortWords = ByteCache<2, 13>;     // 512 kB
+  using LongWords = ByteCache<4, 12>;      // 512 kB
 
  public:
   static constexpr std::size_t kBytesAhead = LongWords::kBytesRead;  // readable after each word
@@ -56,7 +87,15 @@ class ByteBpe {
 
   // Writes the ids of a word and returns where they end.
   std::int32_t* tokenize(const char* word, std::size_t size, std::int32_t* out) const {
-    return size > ShortWords::kMostBytes ? put_long(word, size, false, out) : put_short(word, size, false, out);
+    if (size > ShortestWords::kMostBytes) {
+      return size > ShortWords::kMostBytes ? put_long(word, size, false, out) : put_short(word, size, false, out);
+    }
+    const ShortestWords::Key key = ShortestWords::key_of(word, size, 0);
+    const std::size_t count = shortest_words_.get(key, out);
+    if (count - 1 < ShortestWords::kMostIds) return out + count;
+    std::int32_t* const end = put_short(word, size, false, out);
+    if (end == out + 1) shortest_words_.put(key, out, 1);
+    return end;
   }
 
   // Bytes of a token that tokenize() writes.
@@ -74,13 +113,17 @@ class ByteBpe {
   std::int32_t* put_parts(const char* word, std::size_t size, std::int32_t* out) const;
   std::int32_t* merge(const char* word, std::size_t size, std::int32_t* out) const;
   std::int32_t whole(const char* word, std::size_t size) const;
+  void read_tokens();
+
   const Vocabulary& vocabulary_;
   const Merges& merges_;
   bool whole_words_;
   bool is_complete_ = true;
   std::array<std::int32_t, 256> ids_;  // [byte]
   Joins joins_;
-  std::vector<Merges::Merge> pairs_;  // [byte][byte]
+  ShortTokens short_tokens_;
+  std::vector<Merges::Merge> pairs_;      // [byte][byte]
+  mutable ShortestWords shortest_words_;  // of one token
   mutable ShortWords short_words_;
   mutable LongWords long_words_;                    // and short ones of many tokens
   mutable std::vector<BpeSymbol> symbols_;          // scratch

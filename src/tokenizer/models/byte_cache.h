@@ -66,7 +66,8 @@ class ByteCache {
     std::array<std::int32_t, kMostIds + 1> ids{};  // and last, their number
   };
 
-  struct alignas(64) Set : std::array<Slot, 2> {};  // in as few lines of the processor's cache as can be
+  // In as few lines of the processor's cache as can be.
+  struct alignas(std::min<std::size_t>(2 * sizeof(Slot), 64)) Set : std::array<Slot, 2> {};
 
   static bool differ(const Key& a, const Key& b) {  // == calls memcmp
     std::uint64_t bits = 0;
