@@ -125,6 +125,16 @@ describe.each(kModels)('a packed %s', (name, folder, sets) => {
   });
 });
 
+it('a GLiNER is described as one beside the config.json of its encoder', async () => {
+  const files = filesOf(join(goldens, 'spans/bert'));
+  const encoder = JSON.parse(new TextDecoder().decode(files.get('gliner_config.json'))).encoder_config;
+  const config = { ...encoder, architectures: ['BertModel'] };
+  files.set('config.json', new TextEncoder().encode(JSON.stringify(config)));
+  expect(await describeModel(files)).toEqual({ model_type: 'bert', kind: 'encoder', heads: ['spans'] });
+  files.delete('gliner_config.json');
+  expect(await describeModel(files)).toMatchObject({ model_type: 'bert', heads: [] });
+});
+
 describe('fewer pieces', () => {
   it('need to know the rows of the table', async () => {
     const files = filesOf(join(goldens, 'spans/bert'));

@@ -74,9 +74,9 @@ const has = ([config]: readonly NamedBytes[], words: RegExp) => config && words.
 /** Static embeddings of model2vec say what they are; those of sentence-transformers have no config.json. */
 const mayBeStatic = (config: readonly NamedBytes[]) => has(config, /"model_type"\s*:\s*"model2vec"/) ?? true;
 
-/** GLiNER's repositories have no config.json, or one of an encoder alone; that of GLiNER2 says what it is. */
+/** GLiNER's repositories have no config.json, or one of an encoder without a head; that of GLiNER2 says what it is. */
 const mayFindSpans = (config: readonly NamedBytes[]) =>
-  !has(config, /"architectures"\s*:\s*\[/) || has(config, /"model_type"\s*:\s*"extractor"/);
+  !has(config, /"architectures"\s*:\s*\[(?!\s*"\w+Model"\s*\])/) || has(config, /"model_type"\s*:\s*"extractor"/);
 
 const isQuantized = (config: readonly NamedBytes[]) => has(config, /"(quantiz|compress)ation(_config)?"/);
 
