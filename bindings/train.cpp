@@ -18,7 +18,9 @@ namespace wattn {
 // What find_spans() reads.
 struct SpansRequest {
   float threshold = 0.5f;
-  std::string task;
+  std::vector<SchemaPartKind> kinds;
+  std::vector<std::string> names, choices;
+  std::vector<std::int64_t> sizes;
   std::int64_t first_text = 0;
 };
 
@@ -97,9 +99,20 @@ Result<void> FullModelHandle::find_spans(Arguments& in, PlainAnswer& out) {
   auto texts = in.texts(), labels = in.texts();
   SpansRequest options;
   if (auto read = in.options(options); !read.ok()) return read;
-  auto job = FindSpansJob::begin(
-      model(), texts->views,
-      {.labels = labels->views, .threshold = options.threshold, .task = options.task, .first_text = options.first_text});
+  if (options.names.size() != options.kinds.size() || options.sizes.size() != options.kinds.size()) {
+    return input_error("kinds: expected as many names and sizes, found " + std::to_string(options.names.size()) + " and " +
+                       std::to_string(options.sizes.size()) + " for " + std::to_string(options.kinds.size()));
+  }
+  std::vector<SchemaPart> parts;
+  for (std::size_t i = 0; i < options.kinds.size(); ++i) {
+    parts.push_back({options.kinds[i], std::move(options.names[i]), options.sizes[i]});
+  }
+  auto job = FindSpansJob::begin(model(), texts->views,
+                                 {.labels = labels->views,
+                                  .threshold = options.threshold,
+                                  .parts = std::move(parts),
+                                  .choices = std::move(options.choices),
+                                  .first_text = options.first_text});
   if (!job.ok()) return job.error();
   const auto report = [](Job& ran, bool more, PlainAnswer& to) {
     if (more) return;
@@ -107,7 +120,7 @@ Result<void> FullModelHandle::find_spans(Arguments& in, PlainAnswer& out) {
     std::vector<std::int32_t> spans;
     std::vector<float> scores;
     for (const FoundSpan& span : result.spans) {
-      spans.insert(spans.end(), {span.text, span.begin, span.end, span.label});
+      spans.insert(spans.end(), {span.text, span.begin, span.end, span.label, span.instance, span.is_own});
       scores.push_back(span.score);
     }
     const SpansAnswer say{to};

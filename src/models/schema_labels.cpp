@@ -35,7 +35,7 @@ void SchemaLabels::take_weights(Arena& arena, const Kernels& kernels, CountingLa
   };
   counts_[0] = linear_of(hidden, 2 * hidden);
   counts_[1] = linear_of(2 * hidden, kCounts);
-  position_ = arena.take<float>(hidden);
+  positions_ = arena.take<float>(kCounts * hidden);
   gru_ = {linear_of(hidden, 3 * hidden), linear_of(hidden, 3 * hidden)};
   if (layer == CountingLayer::kLstm) {
     projector_ = {linear_of(2 * hidden, 4 * hidden), linear_of(4 * hidden, hidden)};
@@ -58,9 +58,8 @@ void SchemaLabels::add_targets(TargetList& list) const {
   linear_targets("count_pred.0", counts_[0]);
   linear_targets("count_pred.2", counts_[1]);
   const std::string own = "count_embed.";
-  list.matrix(own + "pos_embedding", kCounts, hidden_, true, [to = position_, hidden = hidden_](std::int64_t i, const float* row) {
-    if (i == 0) std::copy_n(row, hidden, to);
-  });
+  list.matrix(own + "pos_embedding", kCounts, hidden_, true,
+              [to = positions_, hidden = hidden_](std::int64_t i, const float* row) { std::copy_n(row, hidden, to + i * hidden); });
   list.lstm(own + "gru", "_l0", gru_);
   if (layer_ == CountingLayer::kLstm) {
     for (std::size_t i = 0; i < 2; ++i) linear_targets(own + "projector." + std::to_string(2 * i), projector_[i]);
@@ -85,33 +84,30 @@ void SchemaLabels::add_targets(TargetList& list) const {
   for (std::size_t i = 0; i < 3; ++i) linear_targets(transformer + "out_projector." + std::to_string(2 * i), projector_[i]);
 }
 
-bool SchemaLabels::any(const Compute& compute, const float* parent) const {
+std::int64_t SchemaLabels::instances(const Compute& compute, const float* parent) const {
   const std::vector<float> inner = run_linear(compute, counts_[0], parent, 1, Activation::kRelu);
   const std::vector<float> logits = run_linear(compute, counts_[1], inner.data(), 1);
   const bool is_finite = std::all_of(logits.begin(), logits.end(), [](float logit) { return std::isfinite(logit); });
-  return !is_finite || std::max_element(logits.begin(), logits.end()) != logits.begin();
+  return is_finite ? std::max_element(logits.begin(), logits.end()) - logits.begin() : 1;
 }
 
-// The first step of a GRU (arXiv 1406.1078, as torch has it) over the first position, whose state before is the label's row h:
-// r, z = sigmoid(W x + b + U h + c), n = tanh(W x + b + r * (U h + c)), (1 - z) * n + z * h.
-std::vector<float> SchemaLabels::step(const Compute& compute, const float* labels, std::int64_t count) const {
+// A step of a GRU (arXiv 1406.1078, as torch has it) with the state h, [count, hidden], which is a label's row before the first
+// step: r, z = sigmoid(of_x + U h + c), n = tanh(of_x + r * (U h + c)), h = (1 - z) * n + z * h. of_x: W x + b, [3 * hidden].
+void SchemaLabels::step(const Compute& compute, const float* of_x, std::int64_t count, std::vector<float>& h) const {
   const Kernels& kernels = compute.kernels;
-  const std::vector<float> of_x = run_linear(compute, gru_.input, position_, 1);
-  std::vector<float> gates = run_linear(compute, gru_.recurrent, labels, count);
-  std::vector<float> out(static_cast<std::size_t>(count * hidden_));
+  std::vector<float> gates = run_linear(compute, gru_.recurrent, h.data(), count);
   for (std::int64_t i = 0; i < count; ++i) {
     float* gate = gates.data() + i * 3 * hidden_;
     float* fresh = gate + 2 * hidden_;
-    kernels.axpy(1.0f, of_x.data(), gate, 2 * hidden_);
+    kernels.axpy(1.0f, of_x, gate, 2 * hidden_);
     kernels.activate(Activation::kSigmoid, gate, gate, 2 * hidden_);
     for (std::int64_t j = 0; j < hidden_; ++j) fresh[j] = of_x[2 * hidden_ + j] + gate[j] * fresh[j];
     kernels.activate(Activation::kTanh, fresh, fresh, hidden_);
     for (std::int64_t j = 0; j < hidden_; ++j) {
       const float update = gate[hidden_ + j];
-      out[i * hidden_ + j] = (1.0f - update) * fresh[j] + update * labels[i * hidden_ + j];
+      h[i * hidden_ + j] = (1.0f - update) * fresh[j] + update * h[i * hidden_ + j];
     }
   }
-  return out;
 }
 
 // x = norm2(y + down(relu(up(y)))) with y = norm1(x + attention(x)), [count, 128]; each label attends to all.
@@ -149,24 +145,31 @@ Result<void> SchemaLabels::attend(const Compute& compute, const EncoderLayer& la
   return {};
 }
 
-Result<std::vector<float>> SchemaLabels::rows(const Compute& compute, const float* labels, std::int64_t count) const {
-  std::vector<float> x = step(compute, labels, count);
-  if (layer_ == CountingLayer::kLstm) {
-    x = beside(x, hidden_, labels, hidden_, count);
-  } else {
-    compute.kernels.axpy(1.0f, labels, x.data(), count * hidden_);
-    const std::vector<float> whole = std::move(x);
-    x = run_linear(compute, narrowed_, whole.data(), count);
-    for (const EncoderLayer& layer : layers_) {
-      if (auto attended = attend(compute, layer, count, x); !attended.ok()) return attended.error();
+Result<std::vector<float>> SchemaLabels::rows(const Compute& compute, const float* labels, std::int64_t count,
+                                              std::int64_t instances) const {
+  const std::vector<float> of_positions = run_linear(compute, gru_.input, positions_, instances);
+  std::vector<float> state(labels, labels + count * hidden_), out;
+  for (std::int64_t i = 0; i < instances; ++i) {
+    step(compute, of_positions.data() + i * 3 * hidden_, count, state);
+    std::vector<float> x = state;
+    if (layer_ == CountingLayer::kLstm) {
+      x = beside(x, hidden_, labels, hidden_, count);
+    } else {
+      compute.kernels.axpy(1.0f, labels, x.data(), count * hidden_);
+      const std::vector<float> whole = std::move(x);
+      x = run_linear(compute, narrowed_, whole.data(), count);
+      for (const EncoderLayer& layer : layers_) {
+        if (auto attended = attend(compute, layer, count, x); !attended.ok()) return attended.error();
+      }
+      x = beside(x, kNarrow, whole.data(), hidden_, count);
     }
-    x = beside(x, kNarrow, whole.data(), hidden_, count);
+    for (const LinearWeights& layer : projector_) {
+      const bool is_last = &layer == &projector_.back();
+      x = run_linear(compute, layer, x.data(), count, is_last ? Activation::kNone : Activation::kRelu);
+    }
+    out.insert(out.end(), x.begin(), x.end());
   }
-  for (const LinearWeights& layer : projector_) {
-    const bool is_last = &layer == &projector_.back();
-    x = run_linear(compute, layer, x.data(), count, is_last ? Activation::kNone : Activation::kRelu);
-  }
-  return x;
+  return out;
 }
 
 }  // namespace wattn

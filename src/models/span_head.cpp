@@ -242,8 +242,14 @@ std::vector<float> SpanHead::classify(const Compute& compute, const float* rows,
   return run_mlp(compute, classes_, rows, count, Activation::kNone);
 }
 
+Result<std::vector<float>> SpanHead::instances(const Compute& compute, const float* parent, const float* labels, std::int64_t count,
+                                               std::int64_t most) const {
+  const std::int64_t expected = std::min(schema_.instances(compute, parent), most);
+  if (expected == 0) return std::vector<float>();
+  return schema_.rows(compute, labels, count, expected);
+}
+
 Result<void> SpanHead::find(const Compute& compute, const Request& request, std::vector<ScoredSpan>& spans) const {
-  if (config_.is_schema() && !schema_.any(compute, request.parent)) return {};
   const std::vector<float> words = run_rnn(compute, request.words, request.num_words);
   return config_.by_token ? find_by_token(compute, request, words, spans) : find_by_span(compute, request, words, spans);
 }
@@ -252,14 +258,8 @@ Result<void> SpanHead::find_by_span(const Compute& compute, const Request& reque
                                     std::vector<ScoredSpan>& spans) const {
   const std::int64_t hidden = config_.hidden, inner = 4 * hidden, num_labels = request.num_labels;
   // A label's row of weights and its bias.
-  std::vector<float> prompts;
-  if (config_.is_schema()) {
-    auto rows = schema_.rows(compute, request.labels, num_labels);
-    if (!rows.ok()) return rows.error();
-    prompts = std::move(rows).value();
-  } else {
-    prompts = run_mlp(compute, prompt_, request.labels, num_labels, Activation::kNone);
-  }
+  const std::vector<float> prompts = config_.is_schema() ? std::vector<float>(request.labels, request.labels + num_labels * hidden)
+                                                         : run_mlp(compute, prompt_, request.labels, num_labels, Activation::kNone);
   const auto take = [&](Arena& arena) { return take_linear(arena, compute.kernels, WeightType::kF32, inner, num_labels, true); };
   Arena measure;
   take(measure);
@@ -280,10 +280,12 @@ Result<void> SpanHead::find_by_span(const Compute& compute, const Request& reque
 
   std::vector<float> block(static_cast<std::size_t>(std::max(kBlock, config_.max_width) * inner));
   std::vector<float> scores;
-  const auto width_at = [&](std::int64_t word) { return std::min(config_.max_width, num_words - word); };
-  for (std::int64_t begin = request.begin; begin < request.end;) {
+  const auto width_at = [&](std::int64_t word) { return word < request.alone ? 1 : std::min(config_.max_width, num_words - word); };
+  for (std::int64_t begin = request.alone > 0 ? 0 : request.begin; begin < request.end;) {
+    if (begin == request.alone) begin = request.begin;
+    const std::int64_t last = begin < request.alone ? request.alone : request.end;
     std::int64_t end = begin, count = 0;
-    for (; end < request.end && (count == 0 || count + width_at(end) <= kBlock); ++end) {
+    for (; end < last && (count == 0 || count + width_at(end) <= kBlock); ++end) {
       for (std::int64_t width = 0; width < width_at(end); ++width, ++count) {
         float* row = std::copy_n(as_start.data() + end * inner, inner, block.data() + count * inner) - inner;
         add_and_relu(compute.kernels, as_end.data() + (end + width) * inner, row, inner);

@@ -34,8 +34,9 @@ struct SpanConfig {
                                             // added to the tokenizer when the model is loaded, and a row for each
   std::string ent_token, sep_token;
   // GLiNER2's: labels stand in a schema, "( [P] entities ( [E] label [E] label ) ) [SEP_TEXT] word word ..", without the
-  // tokenizer's special tokens. Words are lower-case, addresses are words, and a text ends with a full stop. Classes of a text have
-  // the name of the task in the place of "entities", and "[L]" in that of "[E]".
+  // tokenizer's special tokens. Words are lower-case, addresses are words, and a text ends with a full stop. The parts of a schema
+  // have "[SEP_STRUCT]" between them. For fields of a structure, the ends of a relation and classes, "[C]", "[R]" and "[L]" take
+  // the place of "[E]". The name of the structure, relation or task takes that of "entities".
   CountingLayer counting = CountingLayer::kNone;
   bool is_schema() const { return counting != CountingLayer::kNone; }
 };
@@ -65,14 +66,18 @@ class SpanHead {
   struct Request {
     const float* words;       // [num_words, hidden]
     std::int64_t num_words;   // at least 1
-    const float* labels;      // [num_labels, hidden]
-    const float* parent;      // [hidden] of a schema's "[P]"; else null
+    const float* labels;      // [num_labels, hidden]; with a schema, those of instances()
     std::int64_t num_labels;  // at least 1
+    std::int64_t alone;       // so many words at the beginning are a span each, and no others begin there; at most begin
     std::int64_t begin, end;  // only spans that begin at these words
     float threshold;
     std::size_t most;  // spans
     std::string what;  // the text, for messages
   };
+  // With a schema: the rows that stand for the labels of a part in each of its instances, [instances, count, hidden]. Empty if the
+  // model expects no instance by the row of "[P]", parent [hidden]. labels: [count, hidden].
+  Result<std::vector<float>> instances(const Compute& compute, const float* parent, const float* labels, std::int64_t count,
+                                       std::int64_t most) const;
   // With a schema: a logit for each class by its row, [count, hidden].
   std::vector<float> classify(const Compute& compute, const float* rows, std::int64_t count) const;
 

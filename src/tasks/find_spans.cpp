@@ -12,8 +12,10 @@ constexpr std::int64_t kLeastRoom = 16;
 // A word has at most this part of a window's tokens, so that a window has some words.
 constexpr std::int64_t kWordShare = 4;
 constexpr std::size_t kMostSpans = 1 << 22;
-// What stands before each class.
-constexpr const char* kClass = "[L]";
+// Instances of a part in a window, at most.
+constexpr std::int64_t kMostInstances = 20;
+// What stands before each label of a part, by its kind.
+constexpr const char* kMarkers[] = {"[C]", "[E]", "[R]", "[L]"};
 
 // The words of a text for a schema. A text that does not end with . ! or ? gets a full stop, a word that begins where the text
 // ends.
@@ -63,11 +65,17 @@ Result<std::vector<std::int32_t>> FindSpansJob::tokens_of(std::u16string_view wo
   return std::move(encoding.value().ids);
 }
 
+bool FindSpansJob::has_part(SchemaPartKind kind) const {
+  return std::any_of(options_.parts.begin(), options_.parts.end(), [&](const SchemaPart& part) { return part.kind == kind; });
+}
+
 Result<void> FindSpansJob::prepare() {
   if (!model().span_head()) return input_error("find_spans: this model was loaded without its head");
   if (options_.labels.empty()) return input_error("labels: expected at least one, found none");
   const bool is_schema = model().span_head()->config().is_schema();
-  if (is_classes() && !is_schema) return input_error("expected a model that classifies texts (GLiNER2), found one of GLiNER");
+  if (!options_.parts.empty() && !is_schema) {
+    return input_error("expected a model that reads a schema (GLiNER2), found one of GLiNER");
+  }
   auto prompted = is_schema ? prepare_schema() : prepare_markers();
   if (!prompted.ok()) return prompted;
   const auto taken = static_cast<std::int64_t>(prompt_.size() + ending_.size());
@@ -80,56 +88,81 @@ Result<void> FindSpansJob::prepare() {
   return {};
 }
 
-Result<std::vector<std::int32_t>> FindSpansJob::label_tokens(std::u16string_view label) const {
+Result<std::vector<std::int32_t>> FindSpansJob::label_tokens(std::u16string_view label, const std::string& marker,
+                                                             std::int32_t id) const {
   auto tokens = tokens_of(label);
   if (!tokens.ok()) return tokens.error();
   const auto& found = tokens.value();
-  if (found.empty() || std::find(found.begin(), found.end(), marker_) != found.end()) {
-    const std::string marker = is_classes() ? kClass : model().span_head()->config().ent_token;
+  if (found.empty() || std::find(found.begin(), found.end(), id) != found.end()) {
     return input_error("labels: expected texts with at least one token and without '" + marker + "', found '" +
                        to_utf8(label.substr(0, 40)) + "'");
   }
   return tokens;
 }
 
-// "( [P] entities ( [E] label [E] label ) ) [SEP_TEXT]", or "( [P] task ( [L] label [L] label ) ) [SEP_TEXT]", each part tokenized
-// alone.
-Result<void> FindSpansJob::prepare_schema() {
-  marker_ = model().span_head()->config().class_token;
-  if (is_classes()) {
-    const auto id = model().tokenizer().token_to_id(kClass);
-    if (!id) return model_format_error(std::string("tokenizer.json: expected the token '") + kClass + "', found none");
-    marker_ = *id;
+Result<void> FindSpansJob::add_tokens(std::u16string_view word) {
+  const auto tokens = tokens_of(word);
+  if (!tokens.ok()) return tokens.error();
+  prompt_.insert(prompt_.end(), tokens.value().begin(), tokens.value().end());
+  return {};
+}
+
+// "( [P] name ( [E] label [E] label ) )", each word tokenized alone.
+Result<void> FindSpansJob::add_part(const SchemaPart& part, std::size_t first_label) {
+  const std::string marker = kMarkers[static_cast<std::size_t>(part.kind)];
+  const auto id = model().tokenizer().token_to_id(marker);
+  if (!id) return model_format_error("tokenizer.json: expected the token '" + marker + "', found none");
+  if (auto added = add_tokens(u"("); !added.ok()) return added;
+  parents_at_.push_back(static_cast<std::int32_t>(prompt_.size()));
+  const std::u16string name = to_utf16(part.name);
+  for (const std::u16string_view word : {std::u16string_view(u"[P]"), std::u16string_view(name), std::u16string_view(u"(")}) {
+    if (auto added = add_tokens(word); !added.ok()) return added;
   }
-  const auto add = [&](std::u16string_view part) -> Result<void> {
-    const auto tokens = tokens_of(part);
-    if (!tokens.ok()) return tokens.error();
-    prompt_.insert(prompt_.end(), tokens.value().begin(), tokens.value().end());
-    return {};
-  };
-  if (auto added = add(u"("); !added.ok()) return added;
-  parent_at_ = static_cast<std::int32_t>(prompt_.size());
-  const std::u16string name = is_classes() ? to_utf16(options_.task) : u"entities";
-  for (const std::u16string_view part : {std::u16string_view(u"[P]"), std::u16string_view(name), std::u16string_view(u"(")}) {
-    if (auto added = add(part); !added.ok()) return added;
-  }
-  for (const std::u16string_view label : options_.labels) {
-    const auto tokens = label_tokens(label);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(part.labels); ++i) {
+    const auto tokens = label_tokens(options_.labels[first_label + i], marker, *id);
     if (!tokens.ok()) return tokens.error();
     labels_at_.push_back(static_cast<std::int32_t>(prompt_.size()));
-    prompt_.push_back(marker_);
+    prompt_.push_back(*id);
     prompt_.insert(prompt_.end(), tokens.value().begin(), tokens.value().end());
   }
-  for (const char16_t* part : {u")", u")", u"[SEP_TEXT]"}) {
-    if (auto added = add(part); !added.ok()) return added;
+  for (const char16_t* word : {u")", u")"}) {
+    if (auto added = add_tokens(word); !added.ok()) return added;
   }
+  return {};
+}
+
+// "( [P] entities ( [E] label ) ) [SEP_STRUCT] ( [P] .. ) [SEP_TEXT]", and the choices, which are the first words of the text.
+Result<void> FindSpansJob::prepare_schema() {
+  if (options_.parts.empty()) {
+    options_.parts.push_back({SchemaPartKind::kEntities, "entities", static_cast<std::int64_t>(options_.labels.size())});
+  }
+  std::size_t labels = 0;
+  for (const SchemaPart& part : options_.parts) {
+    const std::size_t left = options_.labels.size() - labels;
+    if (part.labels < 1 || static_cast<std::size_t>(part.labels) > left) {
+      return input_error("parts: expected a part with 1 to " + std::to_string(left) + " labels, found " +
+                         std::to_string(part.labels));
+    }
+    if (auto added = labels > 0 ? add_tokens(u"[SEP_STRUCT]") : Result<void>(); !added.ok()) return added;
+    if (auto added = add_part(part, labels); !added.ok()) return added;
+    labels += static_cast<std::size_t>(part.labels);
+  }
+  if (labels != options_.labels.size()) {
+    return input_error("parts: expected parts with " + std::to_string(options_.labels.size()) + " labels, found " +
+                       std::to_string(labels));
+  }
+  if (auto added = add_tokens(u"[SEP_TEXT]"); !added.ok()) return added;
+  for (const std::string& choice : options_.choices) {
+    choices_at_.push_back(static_cast<std::int32_t>(prompt_.size()));
+    if (auto added = add_tokens(to_utf16(choice)); !added.ok()) return added;
+  }
+  choices_at_.push_back(static_cast<std::int32_t>(prompt_.size()));
   return {};
 }
 
 // "<<ENT>> label <<ENT>> label <<SEP>>" with the tokenizer's special tokens around the whole.
 Result<void> FindSpansJob::prepare_markers() {
   const SpanConfig& config = model().span_head()->config();
-  marker_ = config.class_token;
   const std::u16string marker = to_utf16(config.ent_token);
   const auto around = model().tokenizer().encode(marker, {});
   if (!around.ok()) return around.error();
@@ -145,7 +178,7 @@ Result<void> FindSpansJob::prepare_markers() {
   prompt_.assign(ids.begin(), at);
   ending_.assign(at + 1, ids.end());
   for (const std::u16string_view label : options_.labels) {
-    const auto tokens = label_tokens(label);
+    const auto tokens = label_tokens(label, config.ent_token, config.class_token);
     if (!tokens.ok()) return tokens.error();
     const auto& found = tokens.value();
     labels_at_.push_back(static_cast<std::int32_t>(prompt_.size()) + (config.embed_ent_token ? 0 : 1));
@@ -186,14 +219,17 @@ Result<Encoding> FindSpansJob::encode(std::size_t text) {
   }
   std::vector<Encoding> encodings;
   std::vector<WordWindow> windows = word_windows(counts, room_, config.max_words, config.max_width);
-  if (is_classes() && windows.size() > 1) {
-    windows.resize(1);
+  if (has_part(SchemaPartKind::kClasses) && windows.size() > 1) {
+    const bool has_others = std::any_of(options_.parts.begin(), options_.parts.end(),
+                                        [](const SchemaPart& part) { return part.kind != SchemaPartKind::kClasses; });
+    if (!has_others) windows.resize(1);
     truncated = true;
   }
   for (const WordWindow& window : windows) {
     Encoding encoding;
     encoding.ids = prompt_;
-    Window kept{window.own_begin - window.begin, window.own_end - window.begin, {}, {}};
+    Window kept{
+        static_cast<std::int64_t>(encodings.size()), window.own_begin - window.begin, window.own_end - window.begin, {}, {}};
     for (std::int64_t i = window.begin; i < window.end; ++i) {
       kept.words.push_back(words[i]);
       kept.token_at.push_back(static_cast<std::int32_t>(encoding.ids.size()));
@@ -236,46 +272,120 @@ Result<void> FindSpansJob::run(const Batch& batch, const std::vector<std::size_t
   return {};
 }
 
+std::string FindSpansJob::name_of(std::size_t text) const {
+  return "text " + std::to_string(options_.first_text + static_cast<std::int64_t>(text));
+}
+
 // hidden: [tokens, width] of this window.
 Result<void> FindSpansJob::run_window(const Window& window, const float* hidden, std::size_t text) {
   const SpanHead& head = *model().span_head();
-  const std::int64_t width = head.config().hidden;
   const ThreadTeam::Awake awake(model().team());
   const std::vector<float> rows =
       head.project({model().kernels(), model().team()}, hidden, window.token_at.back() + static_cast<std::int64_t>(ending_.size()));
+  if (head.config().is_schema()) return run_schema(window, rows, text);
+  const std::int64_t width = head.config().hidden;
   std::vector<float> labels;
   for (const std::int32_t at : labels_at_) labels.insert(labels.end(), rows.begin() + at * width, rows.begin() + (at + 1) * width);
-  const std::string what = "text " + std::to_string(options_.first_text + static_cast<std::int64_t>(text));
-  const auto count = static_cast<std::int64_t>(labels_at_.size());
-  if (is_classes()) {
-    const std::vector<float> logits = head.classify({model().kernels(), model().team()}, labels.data(), count);
-    if (auto checked = check_finite(logits.data(), count, what); !checked.ok()) return checked;
-    result_.logits.insert(result_.logits.end(), logits.begin(), logits.end());
-    return {};
+  const auto spans = score(window, rows, labels, text);
+  if (!spans.ok()) return spans.error();
+  for (const ScoredSpan& span : spans.value()) {
+    result_.spans.push_back({.text = static_cast<std::int32_t>(text),
+                             .begin = window.words[span.first].begin,
+                             .end = window.words[span.last].end,
+                             .label = span.label,
+                             .score = span.score});
   }
+  return {};
+}
+
+// labels: [any, width] that spans are scored against.
+Result<std::vector<ScoredSpan>> FindSpansJob::score(const Window& window, const std::vector<float>& rows,
+                                                    const std::vector<float>& labels, std::size_t text) const {
+  const SpanHead& head = *model().span_head();
+  const std::int64_t width = head.config().hidden;
   const PoolingMode pooling[] = {head.config().pooling};
-  std::vector<float> words(window.words.size() * static_cast<std::size_t>(width));
-  for (std::size_t i = 0; i < window.words.size(); ++i) {  // a word without tokens has zeros
-    pool(model().kernels(), pooling, rows.data() + window.token_at[i] * width, window.token_at[i + 1] - window.token_at[i], width,
-         0, words.data() + static_cast<std::int64_t>(i) * width);
+  const auto choices = static_cast<std::int64_t>(options_.choices.size());
+  const std::int64_t count = choices + static_cast<std::int64_t>(window.words.size());
+  std::vector<float> words(static_cast<std::size_t>(count * width));
+  for (std::int64_t i = 0; i < count; ++i) {  // a word without tokens has zeros
+    const std::int32_t* at = i < choices ? choices_at_.data() + i : window.token_at.data() + (i - choices);
+    pool(model().kernels(), pooling, rows.data() + at[0] * width, at[1] - at[0], width, 0, words.data() + i * width);
   }
+  const bool is_whole = has_part(SchemaPartKind::kStructure) || has_part(SchemaPartKind::kRelation);
   std::vector<ScoredSpan> spans;
   const auto found = head.find({model().kernels(), model().team()},
                                {.words = words.data(),
-                                .num_words = static_cast<std::int64_t>(window.words.size()),
+                                .num_words = count,
                                 .labels = labels.data(),
-                                .parent = head.config().is_schema() ? rows.data() + parent_at_ * width : nullptr,
-                                .num_labels = count,
-                                .begin = window.own_begin,
-                                .end = window.own_end,
+                                .num_labels = static_cast<std::int64_t>(labels.size()) / width,
+                                .alone = choices,
+                                .begin = choices + (is_whole ? 0 : window.own_begin),
+                                .end = is_whole ? count : choices + window.own_end,
                                 .threshold = options_.threshold,
                                 .most = kMostSpans,
-                                .what = what},
+                                .what = name_of(text)},
                                spans);
-  if (!found.ok()) return found;
-  for (const ScoredSpan& span : spans) {
-    result_.spans.push_back(
-        {static_cast<std::int32_t>(text), window.words[span.first].begin, window.words[span.last].end, span.label, span.score});
+  if (!found.ok()) return found.error();
+  return spans;
+}
+
+Result<void> FindSpansJob::run_schema(const Window& window, const std::vector<float>& rows, std::size_t text) {
+  const SpanHead& head = *model().span_head();
+  const Compute compute{model().kernels(), model().team()};
+  const std::int64_t width = head.config().hidden;
+  // What each row of `wanted` stands for.
+  struct Wanted {
+    std::int32_t label, instance;
+    SchemaPartKind kind;
+  };
+  std::vector<Wanted> wanted_of;
+  std::vector<float> wanted;
+  std::int32_t first_label = 0;
+  for (std::size_t p = 0; p < options_.parts.size(); ++p) {
+    const SchemaPart& part = options_.parts[p];
+    std::vector<float> labels;
+    for (std::int32_t i = 0; i < part.labels; ++i) {
+      const float* row = rows.data() + labels_at_[static_cast<std::size_t>(first_label + i)] * width;
+      labels.insert(labels.end(), row, row + width);
+    }
+    if (part.kind != SchemaPartKind::kClasses) {
+      const auto found = head.instances(compute, rows.data() + parents_at_[p] * width, labels.data(), part.labels,
+                                        part.kind == SchemaPartKind::kEntities ? 1 : kMostInstances);
+      if (!found.ok()) return found.error();
+      const auto count = static_cast<std::int32_t>(found.value().size() / labels.size());
+      for (std::int32_t i = 0; i < count * part.labels; ++i) {
+        const auto labels_of_part = static_cast<std::int32_t>(part.labels);
+        wanted_of.push_back({first_label + i % labels_of_part,
+                             static_cast<std::int32_t>(window.index * kMostInstances) + i / labels_of_part, part.kind});
+      }
+      wanted.insert(wanted.end(), found.value().begin(), found.value().end());
+    } else if (window.index == 0) {
+      const std::vector<float> logits = head.classify(compute, labels.data(), part.labels);
+      if (auto checked = check_finite(logits.data(), part.labels, name_of(text)); !checked.ok()) return checked;
+      result_.logits.insert(result_.logits.end(), logits.begin(), logits.end());
+    }
+    first_label += static_cast<std::int32_t>(part.labels);
+  }
+  if (wanted.empty()) return {};
+  const auto spans = score(window, rows, wanted, text);
+  if (!spans.ok()) return spans.error();
+  const auto choices = static_cast<std::int32_t>(options_.choices.size());
+  for (const ScoredSpan& span : spans.value()) {
+    const Wanted& what = wanted_of[static_cast<std::size_t>(span.label)];
+    FoundSpan out{.text = static_cast<std::int32_t>(text), .label = what.label, .instance = what.instance, .score = span.score};
+    if (span.first < choices) {
+      out.begin = span.first;
+      out.end = -1;
+      out.is_own = window.index == 0;
+    } else {
+      const std::int32_t first = span.first - choices;
+      out.begin = window.words[static_cast<std::size_t>(first)].begin;
+      out.end = window.words[static_cast<std::size_t>(span.last - choices)].end;
+      out.is_own = first >= window.own_begin && first < window.own_end;
+    }
+    const bool is_wanted =
+        out.end == -1 ? what.kind == SchemaPartKind::kStructure : out.is_own || what.kind != SchemaPartKind::kEntities;
+    if (is_wanted) result_.spans.push_back(out);
   }
   return {};
 }

@@ -1,8 +1,9 @@
 // find_spans: spans of words that a GLiNER model gives one of the caller's labels (models/span_head.h). The caller decides between
-// spans that overlap. With a task, GLiNER2's: how well each label fits a text, of which the first window is read.
+// spans that overlap. GLiNER2 reads a schema of several parts: fields of structures, entities, relations and classes of the text.
 //
 // A text that is longer than the encoder reads at once is read in windows that overlap. Each word belongs to one window, in which
-// it has words on both sides; a span is judged there where its first word belongs, so exactly once.
+// it has words on both sides; the span of an entity is judged there where its first word belongs, so exactly once. Structures and
+// relations have all spans of each window, so that the caller sees whole instances. Classes are those of the first window.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +19,35 @@
 
 namespace wattn {
 
+// Some labels of a schema, in the order of the labels: the fields of a structure, the ends of a relation, entities or classes.
+struct SchemaPart {
+  SchemaPartKind kind = SchemaPartKind::kEntities;
+  std::string name;         // with descriptions and examples, as the package writes them
+  std::int64_t labels = 0;  // how many
+};
+
 struct FindSpansOptions {
-  std::vector<std::u16string_view> labels{};  // at least one; different ones
+  std::vector<std::u16string_view> labels{};  // at least one; different ones in each part
   float threshold = 0.5f;                     // spans have higher scores
-  std::string task{};                         // the labels are classes of texts for this task; empty: of spans
+  std::vector<SchemaPart> parts{};            // of GLiNER2; none: the labels are of entities
+  std::vector<std::string> choices{};         // words before the text, each a span by itself: values for fields of structures
   std::int64_t first_text = 0;                // index of texts[0] in messages: a host may split one call into several
 };
 
 // Characters begin to end of a text, in UTF-16 units, end exclusive. With a schema, end may be one behind the text: the full stop.
 struct FoundSpan {
-  std::int32_t text = 0, begin = 0, end = 0;
+  std::int32_t text = 0, begin = 0, end = 0;  // end of -1: the choice with the index begin
   std::int32_t label = 0;
+  std::int32_t instance = 0;  // of a structure or relation; those of the next window follow those of this one, 20 for each window
+  bool is_own = true;         // whether the first word belongs to this window; choices to the first one
   float score = 0;
 };
 
 struct FindSpansResult {
-  std::vector<FoundSpan> spans;         // text after text, each by first words, then as the package orders them
-  std::vector<float> logits;            // with a task: [texts, labels]
+  std::vector<FoundSpan> spans;         // text after text, window after window, each by first words, then by parts and instances
+  std::vector<float> logits;            // of classes: [texts, classes]
   std::vector<std::int32_t> windows;    // [texts]
-  std::vector<std::uint8_t> truncated;  // [texts] whether only the beginning was read: of a word that is too long; with a task, of
+  std::vector<std::uint8_t> truncated;  // [texts] whether only the beginning was read: of a word that is too long; for classes, of
                                         // the text
   std::vector<float> unknown;           // [texts] the share of unknown tokens
 };
@@ -64,31 +75,38 @@ class FindSpansJob final : public TextJob {
 
   // One window, between being encoded and being run.
   struct Window {
-    std::int64_t own_begin, own_end;     // of the words below
-    std::vector<TextSpan> words;         // characters
-    std::vector<std::int32_t> token_at;  // [words + 1] where each word's tokens begin
+    std::int64_t index = 0;                   // of the text's
+    std::int64_t own_begin = 0, own_end = 0;  // of the words below
+    std::vector<TextSpan> words;              // characters
+    std::vector<std::int32_t> token_at;       // [words + 1] where each word's tokens begin
   };
 
   Result<void> prepare();
   Result<void> prepare_markers();
   Result<void> prepare_schema();
-  Result<std::vector<std::int32_t>> label_tokens(std::u16string_view label) const;
+  Result<void> add_tokens(std::u16string_view word);
+  Result<void> add_part(const SchemaPart& part, std::size_t first_label);
+  Result<std::vector<std::int32_t>> label_tokens(std::u16string_view label, const std::string& marker, std::int32_t id) const;
   Result<std::vector<std::int32_t>> tokens_of(std::u16string_view word, double* unknown = nullptr) const;
   Result<Encoding> encode(std::size_t text) override;
   void add(Encoding, std::size_t, bool) override {}
   Result<void> run(const Batch& batch, const std::vector<std::size_t>& texts) override;
   Result<void> run_window(const Window& window, const float* hidden, std::size_t text);
-  bool is_classes() const { return !options_.task.empty(); }
+  Result<void> run_schema(const Window& window, const std::vector<float>& rows, std::size_t text);
+  Result<std::vector<ScoredSpan>> score(const Window& window, const std::vector<float>& rows, const std::vector<float>& labels,
+                                        std::size_t text) const;
+  std::string name_of(std::size_t text) const;
+  bool has_part(SchemaPartKind kind) const;
 
   std::span<const std::u16string_view> texts_;
   FindSpansOptions options_;
-  std::vector<std::int32_t> prompt_;     // ids before the words
-  std::vector<std::int32_t> ending_;     // ids after them
-  std::vector<std::int32_t> labels_at_;  // [labels] each one's row in the prompt
-  std::int32_t marker_ = 0;              // the id that stands before each label
-  std::int32_t parent_at_ = 0;           // the row of a schema's "[P]"
-  std::int64_t room_ = 0;                // tokens for words in a window
-  std::deque<Window> windows_;           // encoded, but not yet run
+  std::vector<std::int32_t> prompt_;      // ids before the words
+  std::vector<std::int32_t> ending_;      // ids after them
+  std::vector<std::int32_t> labels_at_;   // [labels] each one's row in the prompt
+  std::vector<std::int32_t> parents_at_;  // [parts] the row of each one's "[P]"
+  std::vector<std::int32_t> choices_at_;  // [choices + 1] where each one's tokens begin in the prompt
+  std::int64_t room_ = 0;                 // tokens for words in a window
+  std::deque<Window> windows_;            // encoded, but not yet run
   FindSpansResult result_;
 };
 

@@ -89,6 +89,11 @@ export type GenerationPhase = 'none' | 'logits' | 'processed' | 'scores' | 'prom
 
 export const kGenerationPhaseWords = ['none', 'logits', 'processed', 'scores', 'prompt'] as const;
 
+/** What a part of a schema of GLiNER2 asks for. */
+export type SchemaPartKind = 'structure' | 'entities' | 'relation' | 'classes';
+
+export const kSchemaPartKindWords = ['structure', 'entities', 'relation', 'classes'] as const;
+
 export type TrainMethod = 'lora' | 'full' | 'last_layers' | 'head';
 
 export const kTrainMethodWords = ['lora', 'full', 'last_layers', 'head'] as const;
@@ -227,8 +232,14 @@ export interface SeamGenerateRequest {
 
 export interface SeamSpansRequest {
   threshold?: number | undefined;
-  /** of GLiNER2: the labels are classes of texts */
-  task?: string | undefined;
+  /** of GLiNER2: the parts of its schema; none: the labels are of entities */
+  kinds?: SchemaPartKind[] | undefined;
+  /** of the parts */
+  names?: string[] | undefined;
+  /** labels of each part */
+  sizes?: number[] | undefined;
+  /** words before the text, each a span by itself */
+  choices?: string[] | undefined;
   /** index of the first text, for messages */
   first_text?: number | undefined;
 }
@@ -585,11 +596,11 @@ export interface TokenVectorsAnswer extends TextsAnswer {
 }
 
 export interface SpansAnswer extends JobAnswer {
-  /** [spans, 4]: text, start, end (UTF-16 units), label */
+  /** [spans, 6]: text, start, end (UTF-16 units), label, instance, whether it is the window's own; see src/tasks/find_spans.h */
   spans: Int32Array;
   /** [spans] */
   scores: Float32Array;
-  /** with a task: [texts, labels] */
+  /** of classes: [texts, classes] */
   logits: Float32Array;
   /** [texts] */
   windows: Int32Array;

@@ -27,7 +27,7 @@ export async function classLogits(
     if (options[name] === undefined) continue;
     throw new InputError(`${where}: option '${name}': expected another model than one of GLiNER2, which divides texts into words`);
   }
-  const task = taskText(options);
+  const parts = { kinds: ['classes' as const], names: [taskText(options)], sizes: [labels.length] };
   const pace = jobPace();
   const inputs = items.map((text) => ({ text }));
   const out: (Facts & { logits: Float32Array })[] = [];
@@ -35,7 +35,7 @@ export async function classLogits(
     const begin = out.length;
     const slice = items.slice(begin, jobEnd(inputs, begin));
     const answer = await runJob(engine, pace, signal, (handle, steps) =>
-      handle.find_spans(slice, labels, { task, first_text: first + begin }, steps),
+      handle.find_spans(slice, labels, { ...parts, first_text: first + begin }, steps),
     );
     slice.forEach((_, i) => {
       const truncated = answer.truncated[i] === 1;

@@ -64,17 +64,21 @@ class Kept {
   }
 }
 
-/** As in the package: the best spans first, each unless it overlaps one that was kept; in the order of the text. */
-export function chooseSpans(candidates: readonly Candidate[], flat: boolean, multiLabel: boolean): Candidate[] {
+/** As in the package: the best spans first, each unless it overlaps one that was kept. */
+export function bestSpans<C extends Candidate>(candidates: readonly C[], flat: boolean, multiLabel: boolean): C[] {
   const kept = new Kept(flat, multiLabel);
-  const chosen: Candidate[] = [];
+  const chosen: C[] = [];
   for (const candidate of [...candidates].sort((a, b) => b.score - a.score)) {
     if (kept.refuses(candidate)) continue;
     kept.add(candidate);
     chosen.push(candidate);
   }
-  return chosen.sort((a, b) => a.start - b.start);
+  return chosen;
 }
+
+/** The same in the order of the text. */
+export const chooseSpans = (candidates: readonly Candidate[], flat: boolean, multiLabel: boolean): Candidate[] =>
+  bestSpans(candidates, flat, multiLabel).sort((a, b) => a.start - b.start);
 
 /** As in gliner2: the spans of each label alone. */
 export const chooseSpansByLabel = (candidates: readonly Candidate[], flat: boolean, count: number): Candidate[] =>
@@ -127,7 +131,7 @@ export const zeroShotNer: Task<string, Options, Result> = {
       );
       const found: Candidate[][] = slice.map(() => []);
       answer.scores.forEach((score, i) => {
-        const [at, start, end, label] = answer.spans.subarray(4 * i, 4 * i + 4) as unknown as [number, number, number, number];
+        const [at, start, end, label] = answer.spans.subarray(6 * i, 6 * i + 4) as unknown as [number, number, number, number];
         (found[at] as Candidate[]).push({ start, end, label, score });
       });
       slice.forEach((own, i) => {

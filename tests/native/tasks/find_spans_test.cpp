@@ -191,6 +191,10 @@ TEST(FindSpans, GiveTheSameBitsAloneAndInABatch) {
   }
 }
 
+SchemaPart classes_of(const std::string& task, std::size_t labels) {
+  return {SchemaPartKind::kClasses, task, static_cast<std::int64_t>(labels)};
+}
+
 // The task and its examples, as the package writes them.
 std::string task_text(JsonRef task, JsonRef examples) {
   std::string out(task.as_string().value());
@@ -215,7 +219,8 @@ TEST(FindSpans, HaveTheLogitsOfThePackageForClasses) {
     ASSERT_EQ(calls.size(), texts.size() * classes.size());
     for (std::size_t k = 0; k < classes.size(); ++k) {
       const std::vector<std::u16string> labels = to_texts(classes[k][1]);
-      const FindSpansOptions options{.labels = {labels.begin(), labels.end()}, .task = task_text(classes[k][0], classes[k][2])};
+      const FindSpansOptions options{.labels = {labels.begin(), labels.end()},
+                                     .parts = {classes_of(task_text(classes[k][0], classes[k][2]), labels.size())}};
       const std::vector<std::u16string_view> views(texts.begin(), texts.end());
       const auto found = find_spans(*model.value(), views, options);
       ASSERT_TRUE(found.ok()) << found.error().message;
@@ -235,13 +240,185 @@ TEST(FindSpans, HaveTheLogitsOfThePackageForClasses) {
   }
 }
 
+// The header of a safetensors file, and where its bytes begin.
+std::pair<Json, std::size_t> header_of(const std::string& bytes) {
+  std::uint64_t size = 0;
+  std::memcpy(&size, bytes.data(), sizeof size);
+  auto json = Json::parse(bytes.substr(sizeof size, size), "header");
+  EXPECT_TRUE(json.ok());
+  return {std::move(json).value(), sizeof size + size};
+}
+
+// GLiNER2 whose counts are not all the same: tests/goldens/structures has other layers for them.
+Result<std::unique_ptr<Model>> load_with_counts(const std::string& name) {
+  std::string bytes = test::read_file(golden("schemas/" + name) + "/model.safetensors");
+  const std::string counts = test::read_file(golden("structures/" + name) + "/count_pred.safetensors");
+  const auto [to, to_begin] = header_of(bytes);
+  const auto [from, from_begin] = header_of(counts);
+  for (const char* tensor : {"count_pred.0.weight", "count_pred.0.bias", "count_pred.2.weight", "count_pred.2.bias"}) {
+    const auto at = [&](const Json& header, std::size_t i) {
+      return static_cast<std::size_t>(header.root()[tensor]["data_offsets"][i].as_int().value());
+    };
+    const std::size_t size = at(from, 1) - at(from, 0);
+    EXPECT_EQ(size, at(to, 1) - at(to, 0)) << tensor;
+    bytes.replace(to_begin + at(to, 0), size, counts, from_begin + at(from, 0), size);
+  }
+  return test::load_with(schema_files(name), [&](const std::string&) { return bytes; }, {.head = HeadKind::kSpans});
+}
+
+SchemaPartKind kind_of(std::string_view word) {
+  if (word == "structure") return SchemaPartKind::kStructure;
+  if (word == "entities") return SchemaPartKind::kEntities;
+  return word == "relation" ? SchemaPartKind::kRelation : SchemaPartKind::kClasses;
+}
+
+// A call of structures/<name>/scores.json.
+struct SchemaCall {
+  explicit SchemaCall(JsonRef call) {
+    for (std::size_t i = 0; i < call["parts"].size(); ++i) {
+      const JsonRef part = call["parts"][i];
+      const std::vector<std::u16string> own = to_texts(part[2]);
+      parts.push_back(
+          {kind_of(part[0].as_string().value()), std::string(part[1].as_string().value()), static_cast<std::int64_t>(own.size())});
+      labels.insert(labels.end(), own.begin(), own.end());
+    }
+    for (const std::u16string& choice : to_texts(call["choices"])) choices.push_back(to_utf8(choice));
+  }
+  FindSpansOptions options() const {
+    return {.labels = {labels.begin(), labels.end()}, .threshold = 0, .parts = parts, .choices = choices};
+  }
+
+  std::vector<std::u16string> labels;
+  std::vector<SchemaPart> parts;
+  std::vector<std::string> choices;
+};
+
+TEST(FindSpans, HaveTheScoresOfThePackageForStructuresAndRelations) {
+  const Json all = read_json("structures/cases.json");
+  const std::vector<std::u16string> texts = to_texts(all.root()["texts"]);
+  std::map<std::int64_t, int> counts;
+  for (std::size_t c = 0; c < all.root()["cases"].size(); ++c) {
+    const std::string name(all.root()["cases"][c].as_string().value());
+    const auto model = load_with_counts(name);
+    ASSERT_TRUE(model.ok()) << name << ": " << model.error().message;
+    const Json expected = read_json("structures/" + name + "/scores.json");
+    const double bound = 4 * expected.root()["f32_diff"].as_number().value();
+    for (std::size_t i = 0; i < expected.root()["calls"].size(); ++i) {
+      const JsonRef call = expected.root()["calls"][i];
+      const SchemaCall schema(call[1]);
+      const std::u16string_view text[] = {texts[static_cast<std::size_t>(call[0].as_int().value())]};
+      const auto found = find_spans(*model.value(), text, schema.options());
+      ASSERT_TRUE(found.ok()) << found.error().message;
+      std::map<std::tuple<int, int, int, int>, float> scores;
+      for (const FoundSpan& span : found.value().spans) {
+        EXPECT_TRUE(span.is_own);
+        EXPECT_TRUE(scores.emplace(std::tuple(span.begin, span.end, span.label, span.instance), span.score).second) << "twice";
+      }
+      const JsonRef rows = call[1]["scores"];
+      EXPECT_EQ(scores.size(), rows.size()) << name << ", call " << i;
+      for (std::size_t j = 0; j < rows.size(); ++j) {
+        const auto at = [&](std::size_t k) { return static_cast<int>(rows[j][k].as_int().value()); };
+        const auto score = scores.find({at(0), at(1), at(2), at(3)});
+        ASSERT_NE(score, scores.end()) << name << ", call " << i << ", score " << j;
+        EXPECT_NEAR(score->second, rows[j][4].as_number().value(), bound) << name << ", call " << i << ", score " << j;
+      }
+      for (std::size_t j = 0; j < call[1]["parts"].size(); ++j) ++counts[call[1]["parts"][j][3].as_int().value()];
+    }
+  }
+  EXPECT_GE(counts.size(), 5u) << "hardly any different numbers of instances";
+}
+
+TEST(FindSpans, GiveTheSameBitsForStructuresAloneAndInABatch) {
+  const Json all = read_json("structures/cases.json");
+  const std::vector<std::u16string> texts = to_texts(all.root()["texts"]);
+  const std::vector<std::u16string_view> views(texts.begin(), texts.end());
+  const Json expected = read_json("structures/deberta/scores.json");
+  const SchemaCall schema(expected.root()["calls"][2][1]);
+  const auto model = load_with_counts("deberta");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const auto together = find_spans(*model.value(), views, schema.options());
+  ASSERT_TRUE(together.ok()) << together.error().message;
+  std::size_t at = 0, logit = 0;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto alone = find_spans(*model.value(), std::span(views).subspan(i, 1), schema.options());
+    ASSERT_TRUE(alone.ok()) << alone.error().message;
+    EXPECT_GT(alone.value().logits.size(), 0u);
+    for (const float value : alone.value().logits) EXPECT_EQ(together.value().logits[logit++], value);
+    for (const FoundSpan& span : alone.value().spans) {
+      ASSERT_LT(at, together.value().spans.size());
+      EXPECT_EQ(together.value().spans[at].text, static_cast<std::int32_t>(i));
+      EXPECT_EQ(together.value().spans[at].instance, span.instance);
+      EXPECT_TRUE(same(together.value().spans[at++], span));
+    }
+  }
+  EXPECT_EQ(at, together.value().spans.size());
+  EXPECT_EQ(logit, together.value().logits.size());
+}
+
+// Structures have all spans of each window, whose instances follow each other; entities have each span once, classes one answer.
+TEST(FindSpans, ReadsLongTextsForWholeSchemasInWindows) {
+  const auto model = load_with_counts("bert");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  std::u16string text;
+  for (int i = 0; i < 400; ++i) text += i % 7 ? u"boat " : u"Ada, ";
+  const std::u16string_view texts[] = {text};
+  const FindSpansOptions options{.labels = {u"owner", u"place", u"person", u"a", u"b"},
+                                 .threshold = 0,
+                                 .parts = {{SchemaPartKind::kStructure, "boat", 2},
+                                           {SchemaPartKind::kEntities, "entities", 1},
+                                           {SchemaPartKind::kClasses, "kind", 2}},
+                                 .choices = {"old", "new"}};
+  const auto found = find_spans(*model.value(), texts, options);
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_GT(found.value().windows[0], 1);
+  EXPECT_EQ(found.value().truncated[0], 1);
+  EXPECT_EQ(found.value().logits.size(), 2u);
+  std::map<std::tuple<int, int, int>, int> own, entities, all;
+  std::map<int, int> choices;
+  for (const FoundSpan& span : found.value().spans) {
+    const std::tuple<int, int, int> key(span.begin, span.end, span.instance % 20 + 20 * span.label);
+    if (span.end == -1) {
+      EXPECT_EQ(span.is_own, span.instance < 20);
+      ++choices[span.instance];
+    } else if (span.label == 2) {
+      EXPECT_TRUE(span.is_own);
+      ++entities[key];
+    } else {
+      ++all[key];
+      if (span.is_own) ++own[key];
+    }
+  }
+  EXPECT_GT(choices.rbegin()->first, 19);
+  for (const auto& [instance, count] : choices) EXPECT_EQ(count, 4) << instance;
+  for (const auto* once : {&own, &entities}) {
+    EXPECT_FALSE(once->empty());
+    for (const auto& [key, times] : *once) EXPECT_EQ(times, 1);
+  }
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const auto& one) { return one.second > 1; })) << "no overlap";
+}
+
+TEST(FindSpans, RefusesPartsThatDoNotFitTheLabels) {
+  const auto model = load_schema("bert");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const std::u16string_view texts[] = {u"Ada"};
+  const auto message = [&](std::vector<SchemaPart> parts) {
+    const auto found = find_spans(*model.value(), texts, {.labels = {u"a", u"b"}, .parts = std::move(parts)});
+    return found.ok() ? "nothing" : found.error().message;
+  };
+  using enum SchemaPartKind;
+  EXPECT_EQ(message({{kStructure, "x", 2}}), "nothing");
+  EXPECT_EQ(message({{kStructure, "x", 0}, {kRelation, "y", 2}}), "parts: expected a part with 1 to 2 labels, found 0");
+  EXPECT_EQ(message({{kStructure, "x", 1}, {kRelation, "y", 2}}), "parts: expected a part with 1 to 1 labels, found 2");
+  EXPECT_EQ(message({{kStructure, "x", 1}}), "parts: expected parts with 2 labels, found 1");
+}
+
 TEST(FindSpans, ReadsTheFirstWindowForClasses) {
   const auto model = load_schema("deberta");
   ASSERT_TRUE(model.ok()) << model.error().message;
   std::u16string text;
   for (int i = 0; i < 700; ++i) text += i % 7 ? u"boat " : u"Ada, ";
   const std::u16string_view texts[] = {text, u"Ada"};
-  const auto found = find_spans(*model.value(), texts, {.labels = {u"person", u"place"}, .task = "kind"});
+  const auto found = find_spans(*model.value(), texts, {.labels = {u"person", u"place"}, .parts = {classes_of("kind", 2)}});
   ASSERT_TRUE(found.ok()) << found.error().message;
   EXPECT_EQ(found.value().windows, (std::vector<std::int32_t>{1, 1}));
   EXPECT_EQ(found.value().truncated, (std::vector<std::uint8_t>{1, 0}));
@@ -251,7 +428,7 @@ TEST(FindSpans, ReadsTheFirstWindowForClasses) {
 TEST(FindSpans, RefusesClassesThatCannotBeScored) {
   const std::u16string_view texts[] = {u"Ada"};
   const auto message = [&](Model& model, std::u16string_view label) {
-    const auto found = find_spans(model, texts, {.labels = {label}, .task = "kind"});
+    const auto found = find_spans(model, texts, {.labels = {label}, .parts = {classes_of("kind", 1)}});
     return found.ok() ? "nothing" : found.error().message;
   };
   const auto model = load_schema("bert");
@@ -261,7 +438,7 @@ TEST(FindSpans, RefusesClassesThatCannotBeScored) {
   EXPECT_EQ(message(*model.value(), u"a [E] b"), "nothing");
   const auto gliner = load("bert");
   ASSERT_TRUE(gliner.ok()) << gliner.error().message;
-  EXPECT_EQ(message(*gliner.value(), u"person"), "expected a model that classifies texts (GLiNER2), found one of GLiNER");
+  EXPECT_EQ(message(*gliner.value(), u"person"), "expected a model that reads a schema (GLiNER2), found one of GLiNER");
 }
 
 TEST(FindSpans, SaysThatScoresForASchemaAreNotFinite) {
@@ -273,8 +450,8 @@ TEST(FindSpans, SaysThatScoresForASchemaAreNotFinite) {
   const auto model = test::load_with(schema_files("bert"), [&](const std::string&) { return bytes; }, {.head = HeadKind::kSpans});
   ASSERT_TRUE(model.ok()) << model.error().message;
   const std::u16string_view texts[] = {u"Ada"};
-  for (const char* task : {"", "kind"}) {
-    const auto found = find_spans(*model.value(), texts, {.labels = {u"person"}, .task = task});
+  for (const std::vector<SchemaPart>& parts : {std::vector<SchemaPart>(), {classes_of("kind", 1)}}) {
+    const auto found = find_spans(*model.value(), texts, {.labels = {u"person"}, .parts = parts});
     ASSERT_FALSE(found.ok());
     EXPECT_NE(found.error().message.find("the model's result is not finite"), std::string::npos) << found.error().message;
   }
