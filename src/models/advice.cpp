@@ -18,7 +18,9 @@ constexpr Advice kAdvice[] = {
     {"; this model reads images and text: use google/gemma-3-270m-it or google/gemma-3-1b-it", "gemma3n gemma4 "},
     {"; use Qwen/Qwen3-0.6B", "qwen3_5 qwen35 qwen3_next qwen3next qwen3_vl_moe qwen2vl qwen3vl qwen4 "},
     {"; models of GLiClass run with zero-shot-classification", "gliclass "},
-    {"; models of GLiNER2 find entities with zero-shot-ner, and classify with zero-shot-classification", "extractor gliner2 "},
+    {"; models of GLiNER2 find entities with zero-shot-ner, classify with zero-shot-classification, and extract structures with "
+     "information-extraction",
+     "extractor gliner2 "},
     {"; use google/flan-t5-small, facebook/bart-base or facebook/nllb-200-distilled-600M",
      "led bigbird_pegasus pegasus_x prophetnet mvp plbart switch_transformers nllb-moe nllb_moe fsmt seamless_m4t t5gemma "},
     {"; for long texts use answerdotai/ModernBERT-base, which reads 8192 tokens",

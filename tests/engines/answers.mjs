@@ -11,6 +11,7 @@ const kSettings = [
   'model.safetensors',
 ]; // prettier-ignore
 const kSpans = ['gliner_config.json', 'tokenizer.json', 'tokenizer_config.json', 'model.safetensors'];
+const kSchema = ['config.json', 'encoder_config/config.json', ...kSpans.slice(1)];
 const kSparse = [...kSettings, '1_SpladePooling/config.json'];
 const kColbert = [...kSettings, '1_Dense/config.json', '1_Dense/model.safetensors'];
 const kStatic = ['config.json', 'modules.json', 'tokenizer.json', 'model.safetensors'];
@@ -114,6 +115,16 @@ export async function answersOf(wattn, read, { worker = false } = {}) {
       task('zero-shot-ner', await files('spans/deberta', kSpans), async (run) => [
         ...(await run(kText, ['person', 'boat', 'place'], { threshold: 0.2 })),
       ]),
+    'information-extraction': async () =>
+      task('information-extraction', await files('schemas/bert', kSchema), async (run) => {
+        const schema = {
+          structures: { boat: ['owner::str', 'kind::[old|new]', 'place'] },
+          entities: ['person'],
+          relations: ['saw'],
+          classifications: [{ task: 'mood', labels: ['good', 'bad'] }],
+        };
+        return await run(some, schema, { include_confidence: true, include_spans: true });
+      }),
     'sparse-encoding': async () =>
       task('sparse-encoding', await files('sparse/splade', kSparse), async (run) => [...(await run.encode_document(some))]),
     'late-interaction': async () =>

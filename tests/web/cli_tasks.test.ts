@@ -159,6 +159,25 @@ describe('wattn redact', () => {
     await ner.dispose();
   });
 
+  it('runs information-extraction by a schema in a file', async () => {
+    const file = join(folder, 'extraction.json');
+    const schema = { structures: { boat: ['owner::str', 'kind::[old|new]'] }, entities: ['person'] };
+    writeFileSync(file, JSON.stringify(schema));
+    const model = join(goldens, 'schemas/bert');
+    const options = ['run', '--task', 'information-extraction', '--model', model, '--schema', file];
+    const shown = ['--options', '{"include_confidence": true}'];
+    const lines = linesOf(await wattn([...options, ...shown, 'Ada saw the boat.', 'a']));
+    const extract = await pipeline('information-extraction', model);
+    const found = await extract(['Ada saw the boat.', 'a'], schema, { include_confidence: true });
+    expect(lines.map(({ result }) => result)).toEqual(found.map((each) => JSON.parse(JSON.stringify(each))));
+    await extract.dispose();
+    const { code, error } = await wattn(options.slice(0, 5).concat('a'));
+    expect([code, error]).toEqual([
+      2,
+      expect.stringMatching(/^wattn: information-extraction: schema: expected an object, found undefined/),
+    ]);
+  });
+
   it('ends with one line and status 2 on what is wrong', async () => {
     for (const [args, message] of [
       [['--audit', 'x', 'a'], 'wattn: --audit: expected --format with it, found none'],

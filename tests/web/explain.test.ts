@@ -138,6 +138,8 @@ describe('wattn doctor', () => {
       const [labelled] = linesOf(await wattn(['doctor', '--model', join(goldens, set, 'bert'), '--json', kText]));
       expect(labelled).toMatchObject({ explained: { task }, checks: [{ ok: true }] });
     }
+    const asked = ['doctor', '--model', join(goldens, 'schemas/bert'), '--task', 'information-extraction', '--json', kText];
+    expect(linesOf(await wattn(asked))[0]).toMatchObject({ explained: { task: 'information-extraction' }, checks: [{ ok: true }] });
     const bad = await wattn(['doctor', '--model', tiny, '--task', 'nope']);
     expect([bad.code, bad.error]).toEqual([2, expect.stringMatching(/--task: expected one of feature-extraction, /)]);
     expect((await wattn(['doctor', 'one', 'two'])).error).toMatch(/expected one text, also found 'two'/);

@@ -48,6 +48,8 @@ const kCalls: Record<HabitualCall, () => Promise<Ask>> = {
   'late-interaction': () => ofTask('late-interaction', join(goldens, 'late-interaction/bert'), 'a boat', [kText, 'Home.']),
   'sparse-encoding': () => ofTask('sparse-encoding', join(goldens, 'sparse/splade'), kText),
   'zero-shot-ner': () => ofTask('zero-shot-ner', join(goldens, 'spans/deberta'), kText, ['boat', 'bridge']),
+  'information-extraction': () =>
+    ofTask('information-extraction', join(goldens, 'schemas/bert'), kText, { relations: ['is below'] }),
   'text2text-generation': () => ofTask('text2text-generation', 'local/translate', kText),
   translation: () => ofTask('translation', 'local/translate', kText),
   summarization: () => ofTask('summarization', 'local/translate', kText),

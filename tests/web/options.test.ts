@@ -112,6 +112,7 @@ async function loaded() {
     sparse: await task('sparse-encoding', `${goldens}/sparse/splade`),
     ner: await task('ner', headFiles('token')),
     zero_shot_ner: await task('zero-shot-ner', `${goldens}/spans/deberta`),
+    extract: await task('information-extraction', `${goldens}/schemas/bert`),
     answer: await task('question-answering', headFiles('answer')),
     fill: await task('fill-mask', headFiles('masked_lm')),
     generate: await task('text-generation', `${goldens}/decoders/qwen2`),
@@ -122,6 +123,14 @@ async function loaded() {
     classifier: await Classifier.fit(embedder as never, new Tensor('float32', [1, 0, 0, 1], [2, 2]), ['a', 'b']),
   };
 }
+
+/** A schema with every kind of part. */
+const kSchema = {
+  entities: ['b'],
+  structures: { c: ['d', { name: 'e', choices: ['f'] }] },
+  relations: { g: 'h' },
+  classifications: [{ task: 'i', labels: ['j', 'k'] }],
+};
 
 describe('unknown options', () => {
   let all: Awaited<ReturnType<typeof loaded>>;
@@ -152,6 +161,7 @@ describe('unknown options', () => {
     ['sparse-encoding.decode', (o) => all.sparse.decode([], o), 'top_k'],
     ['token-classification', (o) => all.ner('a', o), 'stride'],
     ['zero-shot-ner', (o) => all.zero_shot_ner('a', ['b'], o), 'flat_ner'],
+    ['information-extraction', (o) => all.extract('a', kSchema, o), 'include_spans'],
     ['redact', (o) => redact(null, 'a', o), 'patterns'],
     ['question-answering', (o) => all.answer('a', 'b', o), 'doc_stride'],
     ['fill-mask', (o) => all.fill('a', o), 'targets'],
@@ -385,6 +395,8 @@ describe('unknown options', () => {
       ['sparse-encoding', (texts) => all.sparse(texts)],
       ['ner', (texts) => all.ner(texts)],
       ['zero-shot-ner', (texts) => all.zero_shot_ner(texts, ['b'])],
+      ['information-extraction', (texts) => all.extract(texts, { entities: ['b'] })],
+      ['entities', (texts) => all.extract('a', { entities: texts })],
       ['contexts', (texts) => all.answer(['a', 'b'], texts)],
       ['text-generation', (texts) => all.generate(texts, { max_new_tokens: 1 })],
       ['text2text-generation', (texts) => all.transform(texts, { max_new_tokens: 1 })],

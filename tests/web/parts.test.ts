@@ -24,7 +24,7 @@ function partsOf(entry: string): Record<string, string> {
 
 /** The parts that each entry is asked for without, by tests/web/parts_probe.mjs. On the edge all are in one upload. */
 const kTasks =
-  'text_classification token_classification zero_shot_ner question_answering text_generation text2text text_ranking sparse_encoding late_interaction defaults'; // prettier-ignore
+  'text_classification token_classification zero_shot_ner information_extraction question_answering text_generation text2text text_ranking sparse_encoding late_interaction defaults'; // prettier-ignore
 const kIndex =
   `${kTasks} make_tokenizer remote_engine accelerated search_index detect en tr upkeep redact rules phones session packing evaluation distillation classifier load extras`.split(' '); // prettier-ignore
 const kEntries: Record<string, string[]> = {

@@ -20,6 +20,7 @@ const kCalls = {
   text_classification: (m) => m.pipeline('text-classification', tiny),
   token_classification: (m) => m.pipeline('token-classification', tiny),
   zero_shot_ner: (m) => m.pipeline('zero-shot-ner', tiny),
+  information_extraction: (m) => m.pipeline('information-extraction', tiny),
   question_answering: (m) => m.pipeline('question-answering', tiny),
   text_generation: (m) => m.pipeline('text-generation', tiny),
   text2text: (m) => m.pipeline('translation', tiny),

@@ -33,6 +33,36 @@ export async function models(
   const group: string | undefined = (await ner(['a'], { aggregation_strategy: 'max', stride: 3 }))[0]?.[0]?.entity_group;
   const gliner = await pipeline('zero-shot-ner', model);
   const label: string | undefined = (await gliner(['a'], ['b'] as const, { flat_ner: false }))[0]?.[0]?.label;
+  const extract = await pipeline('information-extraction', model);
+  const schema = {
+    entities: { person: {}, city: { dtype: 'str' } },
+    structures: { product: ['name::str', { name: 'price' }] },
+    relations: ['lives in'],
+    classifications: [
+      { task: 'mood', labels: ['good', 'bad'] },
+      { task: 'topics', labels: { a: 'b' }, multi_label: true },
+    ],
+  } as const;
+  const one = await extract('a', schema);
+  const words: string[] = [
+    ...one.entities.person,
+    one.entities.city ?? '',
+    one.mood,
+    ...one.topics,
+    one.relation_extraction['lives in'][0]![1],
+  ];
+  const [whole] = await extract(['a'], schema, { include_spans: true, include_confidence: true });
+  const numbers: (number | undefined)[] = [
+    whole?.relation_extraction['lives in'][0]?.head.start,
+    whole?.mood.confidence,
+    whole?.windows,
+  ];
+  const place: unknown = whole?.product[0]?.['name'];
+  void [words, numbers, place];
+  // @ts-expect-error: no such structure
+  void one.products;
+  // @ts-expect-error: no such member
+  await extract('a', { entites: ['b'] });
   const { text, map } = await redact(gliner, 'a', { labels: 'b', patterns: { email: true, id: /x/ } });
   const many: string[] = (await redact(ner, ['a'], { map })).map((one) => restore(one.text, one.map));
   void [label, text, many];

@@ -73,5 +73,6 @@ export const kFolders = {
   'adapters/topics': 'peft/bert-topics',
   'adapters/embeddings': 'peft/bert',
   gliner: 'spans/bert',
+  gliner2: 'schemas/bert',
   gliclass: 'labels/deberta',
 };

@@ -30,7 +30,7 @@ export const kCommands: Record<string, Options> = {
   },
   classify: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow top-k function labels hypothesis', 'multi-label') },
   rank: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow query top-k', 'stream late-interaction') },
-  run: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow task options labels question') },
+  run: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow task options labels question schema') },
   redact: {
     ...kModel,
     ...kCompute,

@@ -7,11 +7,11 @@ export const kValues: Readonly<Record<string, string>> = {
   'pack dtype': 'f32 f16 q8 q4 mixed native',
   task: kTaskNames.join(' '),
   'run task':
-    'text-classification sentiment-analysis token-classification ner question-answering fill-mask zero-shot-classification zero-shot-ner sparse-encoding',
+    'text-classification sentiment-analysis token-classification ner question-answering fill-mask zero-shot-classification zero-shot-ner information-extraction sparse-encoding',
   'redact task': 'zero-shot-ner token-classification',
   'generate task': 'text-generation text2text-generation translation summarization',
   'doctor task':
-    'feature-extraction fill-mask text-classification token-classification text2text-generation text-generation zero-shot-ner zero-shot-classification',
+    'feature-extraction fill-mask text-classification token-classification text2text-generation text-generation zero-shot-ner zero-shot-classification information-extraction',
   'serve task': 'feature-extraction sparse-encoding text-classification text-generation',
   'train task': 'text-classification token-classification text-generation text2text-generation feature-extraction',
   'distill pooling': 'mean first last pooler',

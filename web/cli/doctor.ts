@@ -25,7 +25,16 @@ const kTaskOfHead: readonly (readonly [string, keyof Pipelines])[] = [
 ];
 /** Labels for those tasks that ask for some. */
 const kLabels = ['person', 'place', 'time'];
-const kTasks = ['feature-extraction', 'fill-mask', ...kTaskOfHead.map(([, task]) => task)];
+const kTasks = ['feature-extraction', 'fill-mask', ...kTaskOfHead.map(([, task]) => task), 'information-extraction'];
+/** What each task reads beside a text. */
+const besides = (task: string) =>
+  task.includes('generation')
+    ? { max_new_tokens: 16 }
+    : task === 'information-extraction'
+      ? { entities: kLabels, relations: ['is in'] }
+      : task.startsWith('zero-shot')
+        ? kLabels
+        : {};
 
 /** One thing that was tried. */
 interface Check {
@@ -52,7 +61,7 @@ async function tried(pipe: any, task: string, sentence: string): Promise<{ resul
   if (task !== 'feature-extraction') {
     const answer: unknown = await pipe(
       task === 'fill-mask' && !sentence.includes(pipe.tokenizer.mask_token) ? `${sentence} ${pipe.tokenizer.mask_token}` : sentence,
-      task.includes('generation') ? { max_new_tokens: 16 } : task.startsWith('zero-shot') ? kLabels : {},
+      besides(task),
     );
     const numbers = JSON.stringify(answer).match(/null|NaN/g) ?? [];
     return {

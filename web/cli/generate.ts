@@ -42,18 +42,23 @@ export function generateOptions(values: Values): TextGenerationOptions {
   }) as TextGenerationOptions;
 }
 
-/** The format of --schema FILE. */
-export async function formatOf(values: Values): Promise<{ response_format?: ResponseFormat }> {
+/** The JSON of --schema FILE. */
+export async function readSchema(values: Values): Promise<object | undefined> {
   const file = text(values, 'schema');
-  if (file === undefined) return {};
+  if (file === undefined) return undefined;
   const wrong = (what: string) => (cause: unknown) => {
     throw new InputError(`--schema: ${what} '${file}': ${(cause as Error).message}`, { cause });
   };
   const json = await readFile(file, 'utf8').catch(wrong('cannot read'));
-  const json_schema = await Promise.resolve(json)
+  return Promise.resolve(json)
     .then((own) => JSON.parse(own) as object)
     .catch(wrong('expected JSON in'));
-  return { response_format: { type: 'json_schema', json_schema } };
+}
+
+/** The format of --schema FILE. */
+export async function formatOf(values: Values): Promise<{ response_format?: ResponseFormat }> {
+  const json_schema = await readSchema(values);
+  return json_schema === undefined ? {} : { response_format: { type: 'json_schema', json_schema } };
 }
 
 const kKeys = {

@@ -110,10 +110,11 @@ ${kModelHelp}${kComputeHelp}`,
 Writes {"text": .., "result": ..} per text, with the result of pipeline(TASK).
 
   --task TASK           token-classification (ner), zero-shot-ner, question-answering, fill-mask, text-classification,
-                        zero-shot-classification, sparse-encoding (words and their weights)
+                        zero-shot-classification, information-extraction, sparse-encoding (words and their weights)
   --options JSON        options of the pipeline call: {"aggregation_strategy": "simple", "stride": 32}
   --question TEXT       question-answering: the question for every text (default: the JSON object's "question")
   --labels A,B,C        zero-shot-classification, zero-shot-ner: the labels
+  --schema FILE         information-extraction: JSON with what to extract: {"structures": {"product": ["name::str", "price"]}}
   --on-overflow MODE    truncate (default) or error
 ${kTextsHelp}
 The model:

@@ -56,6 +56,14 @@ const kTasks: Readonly<Record<string, TaskHelp>> = {
     call: "await run('Ada lives in Paris.', ['person', 'city'])",
     guide: 'docs/entities.md',
   },
+  'information-extraction': {
+    does: 'Extracts structures, relations, entities and classes by a schema.',
+    needs: 'a GLiNER2 model',
+    command: 'run',
+    example: 'wattn run --task information-extraction --schema schema.json "Ada works at the bakery."',
+    call: "await run('Ada works at the bakery.', { entities: ['person'], relations: ['works at'] })",
+    guide: 'docs/entities.md',
+  },
   'question-answering': {
     does: 'Finds the answer to a question in a text.',
     needs: 'a model with a question answering head',

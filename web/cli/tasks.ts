@@ -1,6 +1,7 @@
 // The commands classify, rank and run.
 import { choice, computeOptions, count, flag, given, jsonOptions, list, modelOf, required, text, type Values } from './args.js';
 import { answerAll, factFields, items, toLine, write, type Item } from './lines.js';
+import { readSchema } from './generate.js';
 import { InputError, pipeline, type Pipelines } from '../entries/index.js';
 
 const kRunTasks = [
@@ -12,6 +13,7 @@ const kRunTasks = [
   'fill-mask',
   'zero-shot-classification',
   'zero-shot-ner',
+  'information-extraction',
   'sparse-encoding',
 ] as const;
 
@@ -118,6 +120,7 @@ async function runTask(task: keyof Pipelines, values: Values, options: Record<st
     ...args: unknown[]
   ) => Promise<unknown[]>;
   const labels = list(values, 'labels');
+  const schema = task === 'information-extraction' ? await readSchema(values) : undefined;
   return (portion: Item[]): Promise<unknown[]> => {
     const texts = portion.map((item) => item.text);
     if (task === 'question-answering') {
@@ -127,6 +130,7 @@ async function runTask(task: keyof Pipelines, values: Values, options: Record<st
       }));
       return run(questions, options);
     }
+    if (task === 'information-extraction') return run(texts, schema, options);
     if (task === 'zero-shot-classification' || task === 'zero-shot-ner') return run(texts, labels, options);
     return run(task === 'text-classification' || task === 'sentiment-analysis' ? portion.map(toInput) : texts, options);
   };

@@ -26,7 +26,7 @@ const kVectors = ['feature-extraction', 'late-interaction', 'sparse-encoding'] a
 const kWritten = ['text2text-generation', 'translation', 'summarization'] as const;
 /** Tasks that cut a text at the model's limit. */
 const kCutting = [...kJudged, ...kVectors, ...kWritten] as const;
-const kTexts = [...kCutting, 'question-answering', 'zero-shot-ner'] as const;
+const kTexts = [...kCutting, 'question-answering', 'zero-shot-ner', 'information-extraction'] as const;
 const kAllTasks = [...kTexts, 'text-generation'] as const;
 const kGenerating = [...kWritten, 'text-generation'] as const;
 const kLoading = ['load', 'load_files'] as const;

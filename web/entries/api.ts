@@ -91,6 +91,7 @@ export type * from '../vectors/classifier_types.js';
 export type * from '../vectors/clusters_types.js';
 export type * from '../tasks/embed_types.js';
 export type * from '../evaluate/evaluate_types.js';
+export type * from '../tasks/extraction_types.js';
 export type * from '../tasks/task_types.js';
 export type * from '../tasks/retrieval_types.js';
 export type * from '../generation/generation_types.js';

@@ -9,6 +9,7 @@ export const kDefaults: Readonly<Record<string, readonly [model: string, licence
   'zero-shot-classification': ['MoritzLaurer/xtremedistil-l6-h256-zeroshot-v1.1-all-33', 'MIT'],
   'token-classification': ['dslim/distilbert-NER', 'Apache-2.0'],
   'zero-shot-ner': ['urchade/gliner_small-v2.1', 'Apache-2.0'],
+  'information-extraction': ['fastino/gliner2-base-v1', 'Apache-2.0'],
   'question-answering': ['distilbert/distilbert-base-cased-distilled-squad', 'Apache-2.0'],
   'fill-mask': ['distilbert/distilbert-base-uncased', 'Apache-2.0'],
   'text-ranking': ['cross-encoder/ms-marco-MiniLM-L6-v2', 'Apache-2.0'],

@@ -263,7 +263,7 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
  *
  * `'feature-extraction'` computes sentence embeddings, with the model's own pooling, normalisation, prompts and maximum length. Other tasks need a
  * checkpoint trained for them: `'text-classification'` (`'sentiment-analysis'`), `'zero-shot-classification'`, `'token-classification'` (`'ner'`),
- * `'zero-shot-ner'`, `'question-answering'`, `'fill-mask'`, `'text-ranking'`, `'text-generation'`. For encoder-decoders: `'text2text-generation'`,
+ * `'zero-shot-ner'`, `'information-extraction'`, `'question-answering'`, `'fill-mask'`, `'text-ranking'`, `'text-generation'`. For encoder-decoders: `'text2text-generation'`,
  * `'translation'`, `'summarization'`.
  *
  *     const embed = await pipeline('feature-extraction'); // the bundled model

@@ -3,6 +3,7 @@ import type { AtLeastOne } from '../core/types.js';
 import type { LabelScore } from '../vectors/types.js';
 import type { LoadedPipeline, TaskTextOptions } from '../engine/types.js';
 import type { FeatureExtractionPipeline } from './embed_types.js';
+import type { InformationExtractionPipeline } from './extraction_types.js';
 import type { LateInteractionPipeline, RankedDocument, SparseEncodingPipeline } from './retrieval_types.js';
 import type {
   SummarizationPipeline,
@@ -336,6 +337,8 @@ export interface Pipelines {
   ner: TokenClassificationPipeline;
   /** Finds entities with labels that you name in the call (GLiNER). */
   'zero-shot-ner': ZeroShotNerPipeline;
+  /** Extracts structures, relations, entities and classes by a schema that you name in the call (GLiNER2). */
+  'information-extraction': InformationExtractionPipeline;
   /** Finds the answer to a question in a context. */
   'question-answering': QuestionAnsweringPipeline;
   /** Predicts the token at `[MASK]`. */

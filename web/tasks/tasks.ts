@@ -7,6 +7,7 @@ const kTasks: Record<string, () => Promise<Task>> = {
   'zero-shot-classification': async () => (await import('./zero_shot_classification.js')).zeroShotClassification,
   'token-classification': async () => (await import('./token_classification.js')).tokenClassification,
   'zero-shot-ner': async () => (await import('./zero_shot_ner.js')).zeroShotNer,
+  'information-extraction': async () => (await import('./information_extraction.js')).informationExtraction,
   'question-answering': async () => (await import('./question_answering.js')).questionAnswering,
   'fill-mask': async () => (await import('./fill_mask.js')).fillMask,
   'text-generation': async () => (await import('./text_generation.js')).textGeneration,
