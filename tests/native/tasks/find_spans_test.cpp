@@ -375,7 +375,16 @@ TEST(FindSpans, ReadsLongTextsForWholeSchemasInWindows) {
   EXPECT_EQ(found.value().logits.size(), 2u);
   std::map<std::tuple<int, int, int>, int> own, entities, all;
   std::map<int, int> choices;
+  // Where the own words of the second window begin and those of the first one end, and what is before and after them.
+  int own_begin = INT32_MAX, first_begin = INT32_MAX, own_end = 0, last_begin = 0;
   for (const FoundSpan& span : found.value().spans) {
+    if (span.end != -1 && span.label < 2 && span.instance / 20 == 1) {
+      first_begin = std::min(first_begin, span.begin);
+      if (span.is_own) own_begin = std::min(own_begin, span.begin);
+    } else if (span.end != -1 && span.label < 2 && span.instance < 20) {
+      last_begin = std::max(last_begin, span.begin);
+      if (span.is_own) own_end = std::max(own_end, span.begin);
+    }
     const std::tuple<int, int, int> key(span.begin, span.end, span.instance % 20 + 20 * span.label);
     if (span.end == -1) {
       EXPECT_EQ(span.is_own, span.instance < 20);
@@ -395,6 +404,9 @@ TEST(FindSpans, ReadsLongTextsForWholeSchemasInWindows) {
     for (const auto& [key, times] : *once) EXPECT_EQ(times, 1);
   }
   EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const auto& one) { return one.second > 1; })) << "no overlap";
+  EXPECT_LT(first_begin, own_begin);
+  EXPECT_LT(own_end, own_begin);
+  EXPECT_GT(last_begin, own_end);
 }
 
 TEST(FindSpans, RefusesPartsThatDoNotFitTheLabels) {
