@@ -104,7 +104,7 @@ export const facts = {
   'Helsinki-NLP/opus-mt-en-de': [74, 'English to German', 'CC-BY-4.0', 'translation'],
   'urchade/gliner_small-v2.1': [166, kEnglish, kApache, 'entities named when it runs'],
   'urchade/gliner_medium-v2.1': [209, kEnglish, kApache, 'entities named when it runs'],
-  'fastino/gliner2-base-v1': [205, kEnglish, kApache, 'entities named when it runs'],
+  'fastino/gliner2-base-v1': [205, kEnglish, kApache, 'entities, structures and classes named when it runs'],
   'knowledgator/gliclass-small-v1.0': [144, kEnglish, kApache, 'classes named when it runs, all in one pass'],
   'tomaarsen/csr-mxbai-embed-large-v1-nq': [335, kEnglish, kApache, 'search'],
   'Xenova/all-MiniLM-L6-v2': [23, kEnglish, kApache, 'similarity and search of short texts'],
