@@ -164,6 +164,9 @@ describe('information-extraction', () => {
     const text = texts[2]!;
     const all = { include_confidence: true, include_spans: true };
     const short = await extract(text, { structures: { a: ['b::str::[x|y]::of what', 'c::list::what'] } }, all);
+    expect(await extract(text, { structures: { a: ['b::[x|y]::of what', 'c::what'] } }, all)).toEqual(short);
+    const many = await extract(text, { structures: { a: ['b::[x|y]::list::of what', 'c::what'] } }, all);
+    expect(many.a.map(({ b }) => Array.isArray(b))).toEqual(short.a.map(() => true));
     const fields = [
       { name: 'b', dtype: 'str', choices: ['x', 'y'], description: 'of what' },
       { name: 'c', description: 'what' },
