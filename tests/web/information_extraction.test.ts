@@ -21,7 +21,7 @@ function headerOf(bytes: Uint8Array): [Header, number] {
   return [JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + size))), 8 + size];
 }
 
-/** The files of a model of tests/goldens/schemas whose counts of instances are not all the same. */
+/** A model from tests/goldens/schemas that predicts different counts of instances. */
 function filesWithCounts(name: string): Map<string, Uint8Array> {
   const files = new Map(filesOf(join(goldens, 'schemas', name)));
   const bytes = Uint8Array.from(files.get('model.safetensors')!);

@@ -46,7 +46,7 @@ interface Span extends Candidate {
 /** What one label has in one instance. */
 interface Values {
   spans: Span[];
-  /** Of words before the text. */
+  /** By the index of the word before the text. */
   choices: Map<number, Span>;
 }
 
