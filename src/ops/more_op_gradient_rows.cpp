@@ -4,9 +4,11 @@
 #include <memory>
 
 #include "ops/experts.h"
+#include "ops/global_attention.h"
 #include "ops/norm.h"
 #include "ops/op_gradient.h"
 #include "ops/short_convolution.h"
+#include "ops/span_convolution.h"
 #include "ops/token_dropout.h"
 #include "ops/windows.h"
 
@@ -112,6 +114,16 @@ void join_backward(const GradientCall& call) {
   }
 }
 
+void run_global_attention_backward(const GradientCall& call) {
+  global_attention_backward(call.forward, {.d_context = call.d_out, .d_x = call.d_x, .d_other = call.d_other});
+}
+
+void depthwise_backward(const GradientCall& call) {
+  depthwise_convolution_backward(call.forward, call.d_out, call.d_x, static_cast<const LinearWeights*>(call.gradient));
+}
+
+void dynamic_backward(const GradientCall& call) { dynamic_convolution_backward(call.forward, call.d_out, call.d_x, call.d_other); }
+
 constexpr GradientRow kRows[] = {
     {Reads::kNo, Reads::kNo, Reads::kNo, true, false, windows_backward},
     {Reads::kYes, Reads::kNo, Reads::kNo, false, false, run_experts_backward, [](const GradientCall& call) { take(call.forward); },
@@ -120,6 +132,10 @@ constexpr GradientRow kRows[] = {
     {Reads::kNo, Reads::kNo, Reads::kNo, true, false, token_dropout_backward},
     {Reads::kToLearn, Reads::kNo, Reads::kNo, false, true, affine_backward, nullptr, affine_learns},
     {Reads::kNo, Reads::kNo, Reads::kNo, false, false, join_backward},
+    {Reads::kYes, Reads::kYes, Reads::kNo, true, false, run_global_attention_backward,
+     [](const GradientCall& call) { take_global_attention_backward(call.forward); }},
+    {Reads::kToLearn, Reads::kNo, Reads::kNo, false, false, depthwise_backward},
+    {Reads::kYes, Reads::kYes, Reads::kNo, true, false, dynamic_backward},
 };
 
 }  // namespace

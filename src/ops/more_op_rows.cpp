@@ -4,9 +4,11 @@
 #include <memory>
 
 #include "ops/experts.h"
+#include "ops/global_attention.h"
 #include "ops/norm.h"
 #include "ops/op.h"
 #include "ops/short_convolution.h"
+#include "ops/span_convolution.h"
 #include "ops/token_dropout.h"
 #include "ops/windows.h"
 
@@ -78,6 +80,9 @@ constexpr OpRow kRows[] = {
     {OpWidth::kOfX, false, false, token_dropout, nullptr},
     {OpWidth::kOfX, true, false, affine, nullptr},
     {OpWidth::kOfBoth, false, false, join, nullptr},
+    {OpWidth::kContext, false, false, global_attention, take_global_attention},
+    {OpWidth::kOfX, false, false, depthwise_convolution, nullptr},
+    {OpWidth::kOfX, false, false, dynamic_convolution, nullptr},
 };
 
 }  // namespace

@@ -38,6 +38,12 @@ enum class Op : std::uint8_t {
   kTokenDropout,      // ESM's: 0 for the token `factor`; the others times 0.88 over the share of its sequence that they are
   kAffine,            // gamma * x + beta; weight: LayerNorm
   kJoin,              // the columns of x, then those of other
+  // Attention to a window and to global tokens, the first of a sequence (ops/global_attention.h). x: queries, keys, values; other:
+  // those that global tokens attend by; variant: GlobalTokens; factor: the separator.
+  kGlobalAttention,
+  kDepthwise,  // of each column a sum over the tokens around, by weights of its own; weight: LinearWeights in f32, [width, kernel]
+  kDynamicConvolution,  // of each head's columns of x the same by weights that the token gives: the softmax of `factor` columns of
+                        // other; attention: how many heads
 };
 constexpr int kCommonOps = static_cast<int>(Op::kWindows);
 
@@ -46,6 +52,13 @@ enum class IdsOf : std::uint8_t {
   kTokenTypes,
   kPositions,
   kAfterPadding,  // factor: the padding token, which has the row of its number; the others have those that follow
+};
+
+// Which tokens kGlobalAttention attends to and from without a window.
+enum class GlobalTokens : std::uint8_t {
+  kNone,
+  kFirst,
+  kBeforeSeparator,  // all tokens before the first separator of the sequence; none if there is no separator
 };
 
 // The constants of attention, and of what prepares its queries and keys.

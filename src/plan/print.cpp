@@ -25,7 +25,10 @@ const char* name_of(Op op) {
                                     "short_convolution",
                                     "token_dropout",
                                     "affine",
-                                    "join"};
+                                    "join",
+                                    "global_attention",
+                                    "depthwise",
+                                    "dynamic_convolution"};
   return kNames[static_cast<int>(op)];
 }
 
@@ -41,6 +44,8 @@ const char* variant_of(const Step& step) {
       return static_cast<NormKind>(step.variant) == NormKind::kRms ? "rms" : "";
     case Op::kWindows:
       return step.variant == 1 ? " backwards" : "";
+    case Op::kGlobalAttention:
+      return static_cast<GlobalTokens>(step.variant) == GlobalTokens::kFirst ? " the first token" : " tokens before the separator";
     case Op::kHeadNorm:
       return step.variant == 1 ? "keys" : "queries";
     case Op::kLinear:
@@ -136,7 +141,10 @@ class Printer {
       if (!variant.empty()) out += (out.empty() ? "; " : "") + variant;
     }
     if (step.op == Op::kAddRows && static_cast<IdsOf>(step.variant) == IdsOf::kAfterPadding) out += " " + number(step.factor);
-    if (step.op == Op::kAttention) out += attention(plan_.attentions[static_cast<std::size_t>(step.attention)]);
+    if (step.op == Op::kDynamicConvolution) out = "; " + number(step.factor) + " tokens";
+    if (step.op == Op::kGlobalAttention && step.factor >= 0) out += " " + number(step.factor);
+    if (step.op == Op::kAttention || step.op == Op::kGlobalAttention)
+      out += attention(plan_.attentions[static_cast<std::size_t>(step.attention)]);
     return out;
   }
 
