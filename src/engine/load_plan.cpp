@@ -130,6 +130,7 @@ Result<LoadPlan> make_load_plan(JsonRef config, const LoadOptions& options) {
     const auto layers = Head::find_layers(plan.head, plan.arch->heads, config, options.adapted_head);
     if (!layers.ok()) return layers.error();
     plan.layers = layers.value();
+    plan.stacks.transformer.global_tokens = plan.layers.global_tokens;
   }
   plan.ignored = ignored_tensors(*plan.arch, plan.stacks);
   plan_lm_head(plan.arch->names, is_lm(plan.head), plan.stacks.transformer, plan);

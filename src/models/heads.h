@@ -18,6 +18,7 @@
 #include "ops/embedding.h"
 #include "ops/linear.h"
 #include "ops/norm.h"
+#include "ops/op.h"
 
 namespace wattn {
 
@@ -57,6 +58,8 @@ struct HeadLayers {
   const char* rest = nullptr;   // [hidden - embeddings, vocab]: what a tied output reads beside the embeddings' columns
   bool tied_by_config = false;  // tied only if config.json's tie_word_embeddings is true
   bool untied = false;          // tied, but for a config.json that says it is not
+
+  GlobalTokens global_tokens = GlobalTokens::kNone;  // of the encoder below it
 
   bool dense_bias = true;
   bool norm_bias = true;

@@ -1,5 +1,5 @@
 // LayerBuilder: a configuration becomes steps over values. layers.cpp has the usual embeddings and layers, which rarer ones are
-// made of, too (Bottlenecks).
+// made of, too (RareLayers).
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,8 @@ class LayerBuilder : public PlanBuilder {
   Id query_key_value(Id x);
   // Its self-attention over them, and the matrix after it.
   Id attend(Id qkv);
+  // Shows the columns of queries, keys and values to taps.
+  void show_query_key_value(Id qkv);
   // tap: of the columns between the matrices; null: none.
   Id feed_forward(Id x, LinearWeights& up, LinearWeights& down, const char* tap);
 

@@ -2,7 +2,6 @@
 // 1810.04805.
 #include "models/layers.h"
 
-#include "core/part.h"
 #include "models/layer_builder.h"
 
 namespace wattn {
@@ -82,7 +81,8 @@ void Builder::embeddings() {
   if (config_.dropped_word >= 0) x = step({.op = Op::kTokenDropout, .x = x, .factor = static_cast<float>(config_.dropped_word)});
   x = scale(x, config_.embedding_scale);
   if (config_.norm_before_positions) x = norm(x, "embeddings_norm", ends_.norm);
-  if (config_.bottleneck.present) x = Part<Bottlenecks>::get()->embed(*this, x);
+  const bool embeds = config_.rare && config_.rare->embed;
+  if (embeds) x = config_.rare->embed(*this, x);
   if (config_.type_vocab_size > 0) x = add_rows(x, "token_types", ends_.token_types, config_.type_vocab_size, IdsOf::kTokenTypes);
   if (config_.positions_by_table())
     x = add_rows(x, "positions", ends_.positions, config_.max_position_embeddings, IdsOf::kPositions);
@@ -92,8 +92,7 @@ void Builder::embeddings() {
   }
   if (config_.embeddings_norm && !config_.norm_before_positions) x = norm(x, "embeddings_norm", ends_.norm);
   x = dropped(x, DropPlace::kEmbeddings);
-  if (config_.embedding_size > 0 && !config_.bottleneck.present)
-    x = linear(x, "embeddings_projection", ends_.projection, config_.hidden_size, true);
+  if (config_.embedding_size > 0 && !embeds) x = linear(x, "embeddings_projection", ends_.projection, config_.hidden_size, true);
   into_stream(named(x, "embeddings.output"));
 }
 
@@ -110,12 +109,15 @@ void Builder::relative_embeddings() {
 }
 
 Id Builder::layer_steps(Id x) {
-  if (config_.bottleneck.present) return Part<Bottlenecks>::get()->layer(*this, x);
+  const RareLayers* rare = config_.rare;
+  if (rare && rare->layer) return rare->layer(*this, x);
   const Id convolved = index_ == 0 && config_.convolution.kernel > 0 ? convolve(x) : -1;
   const bool attention_norm = config_.input_norms && (index_ > 0 || config_.first_attention_norm);
   Id read = attention_norm && !is_post() ? norm(x, "attention_norm", layer_->attention_norm) : x;
   const Id beside = config_.residual == Residual::kParallel ? norm(x, "ffn_norm", layer_->ffn_norm) : read;
-  Id y = config_.convolves(index_) ? short_convolution(read) : attend(query_key_value(read));
+  Id y = config_.convolves(index_) ? short_convolution(read)
+         : rare && rare->attention ? rare->attention(*this, read)
+                                   : attend(query_key_value(read));
   if (config_.output_norms) y = norm(again(y), "attention_output_norm", layer_->attention_output_norm);
   dropped(y, DropPlace::kAttention);
   x = named(residual(y, x, "attention_norm", layer_->attention_norm), "attention.output");
@@ -153,7 +155,6 @@ Id LayerBuilder::attend(Id qkv) {
   if (local) constants.window_before = config_.local_window;
   if (local && !config_.causal) constants.window_after = config_.local_window;
   const std::int8_t shape = attention(constants);
-  const std::int64_t queries = config_.query_width(), keys = config_.kv_width();
 
   if (config_.query_key_norm && !config_.query_key_norm_last) qkv = query_key_norms(qkv, shape);
   if (config_.is_rotary(index_)) {
@@ -162,14 +163,19 @@ Id LayerBuilder::attend(Id qkv) {
                {local ? "local_rotary" : "rotary", &rotary, Hold::kConstant, false, 0, 0, Learned::kNever});
   }
   if (config_.query_key_norm_last) qkv = query_key_norms(qkv, shape);
-  view(qkv, 0, queries, "attention.query");
-  view(qkv, queries, keys, "attention.key");
-  view(qkv, queries + keys, keys, "attention.value");
+  show_query_key_value(qkv);
   const Id context =
       step({.op = Op::kAttention, .x = qkv, .other = disentangled ? relative_queries_keys() : Id{-1}, .attention = shape},
            distance_bias());
   return linear(named(context, "attention.context"), "attention_output", layer_->attention_output, config_.layer_size(),
                 config_.biases.attention_output);
+}
+
+void LayerBuilder::show_query_key_value(Id qkv) {
+  const std::int64_t queries = config_.query_width(), keys = config_.kv_width();
+  view(qkv, 0, queries, "attention.query");
+  view(qkv, queries, keys, "attention.key");
+  view(qkv, queries + keys, keys, "attention.value");
 }
 
 Id LayerBuilder::query_key_norms(Id qkv, std::int8_t shape) {

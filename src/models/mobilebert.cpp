@@ -4,7 +4,6 @@
 // - several feed-forwards in a row;
 // - norms may be just a weight and a bias;
 // - the head over the vocabulary has columns of its own beside those of the word embeddings.
-#include "core/part.h"
 #include "models/bert.h"
 #include "models/config_fields.h"
 #include "models/layer_builder.h"
@@ -15,37 +14,6 @@ namespace {
 
 constexpr std::int64_t kMostFeedForwards = TransformerLayer::kMostStacked + 1;
 static_assert(kMostFeedForwards == 4);
-
-void parse_config(Fields& config, ModelConfig& out) {
-  constexpr std::pair<std::string_view, bool> kNorms[] = {{"no_norm", false}, {"layer_norm", true}};
-  TransformerConfig& encoder = out.transformer;
-  auto& of = encoder.bottleneck;
-  encoder.head_dim = 1;  // heads need not divide hidden_size
-  read_bert_like(config, encoder);
-  read_type_vocab_size(config, encoder);
-  encoder.norm = config.choice("normalization_type", kNorms, "no_norm") ? NormKind::kLayer : NormKind::kAffine;
-  encoder.embedding_size = config.size_or("embedding_size", kMostWidth, 128);
-  encoder.pooler = config.boolean_or("classifier_activation", true);
-  of.present = true;
-  of.trigrams = config.boolean_or("trigram_input", true);
-  if (!of.trigrams && encoder.embedding_size == encoder.hidden_size) encoder.embedding_size = 0;
-  of.feed_forwards = config.size_or("num_feedforward_networks", kMostFfn, 4);
-  if (of.feed_forwards > kMostFeedForwards) {
-    config.unsupported("num_feedforward_networks", "a number from 1 to 4");
-  }
-  if (config.boolean_or("use_bottleneck", true)) {
-    of.size = config.size_or("intra_bottleneck_size", kMostWidth, 128);
-    of.attention = config.boolean_or("use_bottleneck_attention", false);
-    of.shared = !of.attention && config.boolean_or("key_query_shared_bottleneck", true);
-    // Queries and keys read the layer's input by matrices for fewer columns.
-    if (!of.attention && !of.shared) config.expect("hidden_size", of.size);
-  }
-  const std::int64_t size = encoder.layer_size();
-  config.expect("true_hidden_size", size);
-  if (!config.ok()) return;
-  if (size % encoder.num_attention_heads != 0) config.mismatch("num_attention_heads", "a divisor of true_hidden_size");
-  encoder.head_dim = size / encoder.num_attention_heads;
-}
 
 PlanId embed(LayerBuilder& builder, PlanId x) {
   const TransformerConfig& config = builder.config();
@@ -124,6 +92,39 @@ void add_layer_targets(const TransformerConfig& config, const TransformerLayer& 
   if (of.size > 0) add("output.bottleneck.", layer.widen.layer, 0, config.hidden_size, &layer.widen.norm);
 }
 
+constexpr RareLayers kLayers{.embed = embed, .layer = layer, .add_targets = add_layer_targets};
+
+void parse_config(Fields& config, ModelConfig& out) {
+  constexpr std::pair<std::string_view, bool> kNorms[] = {{"no_norm", false}, {"layer_norm", true}};
+  TransformerConfig& encoder = out.transformer;
+  auto& of = encoder.bottleneck;
+  encoder.rare = &kLayers;
+  encoder.head_dim = 1;  // heads need not divide hidden_size
+  read_bert_like(config, encoder);
+  read_type_vocab_size(config, encoder);
+  encoder.norm = config.choice("normalization_type", kNorms, "no_norm") ? NormKind::kLayer : NormKind::kAffine;
+  encoder.embedding_size = config.size_or("embedding_size", kMostWidth, 128);
+  encoder.pooler = config.boolean_or("classifier_activation", true);
+  of.trigrams = config.boolean_or("trigram_input", true);
+  if (!of.trigrams && encoder.embedding_size == encoder.hidden_size) encoder.embedding_size = 0;
+  of.feed_forwards = config.size_or("num_feedforward_networks", kMostFfn, 4);
+  if (of.feed_forwards > kMostFeedForwards) {
+    config.unsupported("num_feedforward_networks", "a number from 1 to 4");
+  }
+  if (config.boolean_or("use_bottleneck", true)) {
+    of.size = config.size_or("intra_bottleneck_size", kMostWidth, 128);
+    of.attention = config.boolean_or("use_bottleneck_attention", false);
+    of.shared = !of.attention && config.boolean_or("key_query_shared_bottleneck", true);
+    // Queries and keys read the layer's input by matrices for fewer columns.
+    if (!of.attention && !of.shared) config.expect("hidden_size", of.size);
+  }
+  const std::int64_t size = encoder.layer_size();
+  config.expect("true_hidden_size", size);
+  if (!config.ok()) return;
+  if (size % encoder.num_attention_heads != 0) config.mismatch("num_attention_heads", "a divisor of true_hidden_size");
+  encoder.head_dim = size / encoder.num_attention_heads;
+}
+
 constexpr const char* kIgnored[] = {
     "cls.*",
     "classifier.*",
@@ -146,8 +147,6 @@ constexpr Heads heads() {
 }
 
 }  // namespace
-
-const Bottlenecks kBottlenecks{embed, layer, add_layer_targets};
 
 extern const Arch kMobileBert = {
     .model_type = "mobilebert",

@@ -58,7 +58,17 @@ struct TransformerLayer {
   Dense narrow, shared;           // [layer_size, hidden]
   Dense widen;                    // [hidden, layer_size]
   Stacked stacked[kMostStacked];  // the feed-forwards before the last one
-  float* begin = nullptr;         // of the layer's weights, which are followed by those of the next layer
+  LinearWeights global_qkv;       // [3 * query_width, hidden]: of Longformer's global tokens
+  // ConvBERT's (TransformerConfig::span_kernel).
+  struct {
+    LinearWeights query;      // [query_width, hidden]
+    LinearWeights key_value;  // [2 * query_width, hidden]
+    LinearWeights depthwise;  // [hidden, kernel]
+    LinearWeights pointwise;  // [query_width, hidden]
+    LinearWeights kernel;     // [heads * kernel, query_width]
+    LinearWeights values;     // [query_width, hidden]
+  } span;
+  float* begin = nullptr;  // of the layer's weights, which are followed by those of the next layer
 };
 
 struct TargetList;
@@ -96,14 +106,14 @@ extern const Convolutions kConvolutions;
 
 class LayerBuilder;
 
-// Layers with bottlenecks, and the embeddings before them (mobilebert.cpp).
-struct Bottlenecks {
+// Layers of a rare architecture, which its configuration names. Null: as usual.
+struct RareLayers {
   // x: the word embeddings; gives the rows to which those of positions and token types are added.
-  PlanId (*embed)(LayerBuilder& builder, PlanId x);
-  PlanId (*layer)(LayerBuilder& builder, PlanId x);
-  void (*add_targets)(const TransformerConfig& config, const TransformerLayer& layer, std::size_t i, TargetList& list);
+  PlanId (*embed)(LayerBuilder& builder, PlanId x) = nullptr;
+  PlanId (*layer)(LayerBuilder& builder, PlanId x) = nullptr;
+  PlanId (*attention)(LayerBuilder& builder, PlanId x) = nullptr;  // what attention adds to x
+  void (*add_targets)(const TransformerConfig& config, const TransformerLayer& layer, std::size_t i, TargetList& list) = nullptr;
 };
-extern const Bottlenecks kBottlenecks;
 
 // The weights outside of the layers. Empty: the model has none.
 struct TransformerEnds {

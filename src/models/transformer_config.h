@@ -10,6 +10,7 @@
 #include "ops/attention.h"
 #include "ops/linear.h"
 #include "ops/norm.h"
+#include "ops/op.h"
 #include "ops/position.h"
 
 namespace wattn {
@@ -132,19 +133,24 @@ struct TransformerConfig {
     bool bias = false;           // of its matrices and filter
   } short_convolution;
   // SqueezeBERT's independent groups of inputs and outputs of each matrix: its tensors are [out, in / groups, 1]. 0: matrices are
-  // whole.
+  // whole. ConvBERT has them in up and down.
   struct {
     std::int64_t query = 0, key = 0, value = 0, attention_output = 0, up = 0, down = 0;
   } pointwise;
+  const struct RareLayers* rare = nullptr;  // what its layers have that others do not; null: nothing
   // MobileBERT's embeddings and layers (mobilebert.cpp), instead of the usual ones.
   struct {
-    bool present = false;
     bool trigrams = false;           // the embeddings' projection reads a token and its neighbours
     std::int64_t size = 0;           // columns of a layer between its first and its last matrix; 0: hidden_size
     bool attention = false;          // query, key and value read these columns
     bool shared = false;             // else query and key read as many others, and value the layer's input
     std::int64_t feed_forwards = 1;  // in a row, the last of which is up, down and ffn_norm
   } bottleneck;
+  // ConvBERT's convolutions beside attention (convbert.cpp): tokens that each reads; 0: none.
+  std::int64_t span_kernel = 0;
+  // Longformer's tokens that attend, and are attended to, without a window (longformer.cpp): those of a head.
+  GlobalTokens global_tokens = GlobalTokens::kNone;
+  std::int64_t separator = -1;       // the token that ends those of GlobalTokens::kBeforeSeparator
   std::vector<bool> local_layers{};  // whether each layer attends to a window only; empty: none does
   std::int64_t local_window = 0;     // tokens on each side, or before the token if causal, without itself
 
@@ -170,6 +176,8 @@ struct TransformerConfig {
   std::int64_t head_size() const { return is_static() || head_dim > 0 ? head_dim : hidden_size / num_attention_heads; }
   // Columns that attention and feed-forward read and write.
   std::int64_t layer_size() const { return bottleneck.size > 0 ? bottleneck.size : hidden_size; }
+  // Whether matrices keep zeros between groups of inputs and outputs.
+  bool in_groups() const { return pointwise.up > 0; }
   bool is_static() const { return num_hidden_layers == 0; }
   std::int64_t query_width() const { return num_attention_heads * head_size(); }
   std::int64_t kv_width() const { return kv_heads() * head_size(); }

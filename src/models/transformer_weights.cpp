@@ -250,7 +250,7 @@ void Transformer::add_distance_targets(TargetList& list, const std::string& name
 
 void Transformer::add_layer_targets(TargetList& list, const TransformerNames& names, std::size_t i, bool is_gguf) const {
   const TransformerLayer& layer = layers_[i];
-  if (config_.bottleneck.present) return Part<Bottlenecks>::get()->add_targets(config_, layer, i, list);
+  if (config_.rare) return config_.rare->add_targets(config_, layer, i, list);
   const std::int64_t hidden = config_.hidden_size, ffn = config_.intermediate_size;
   const std::int64_t queries = config_.query_width(), keys = config_.kv_width();
   const auto& biases = config_.biases;

@@ -33,8 +33,8 @@ struct GradientCase {
   std::vector<float> d_hidden;
 
   explicit GradientCase(const std::string& path) : name(path), folder(golden(path + "/")) {}
-  explicit GradientCase(JsonRef one)
-      : name(one["name"].as_string().value()), folder(golden(std::string(one["folder"].as_string().value()) + "/")) {
+  explicit GradientCase(JsonRef one) : GradientCase(one, std::string(one["folder"].as_string().value()) + "/") {}
+  GradientCase(JsonRef one, const std::string& path) : name(one["name"].as_string().value()), folder(golden(path)) {
     for (std::size_t i = 0; i < one["input_ids"].size(); ++i) {
       const auto ids = test::to_ids(one["input_ids"][i]);
       batch.add_sequence(ids, std::vector<std::int32_t>(ids.size()));
@@ -53,7 +53,7 @@ struct GradientCase {
 template <class Check>
 void for_each_case(const Check& check) {
   const Json json = test::read_json("gradients/cases.json");
-  ASSERT_EQ(json.root().size(), 32U);
+  ASSERT_EQ(json.root().size(), 33U);
   for (std::size_t i = 0; i < json.root().size(); ++i) {
     const GradientCase one(json.root()[i]);
     SCOPED_TRACE(one.name);
@@ -103,8 +103,13 @@ std::vector<float> weights_of(const Transformer& model) {
   return {weights.begin(), weights.end()};
 }
 
-// Compares tensor by tensor: `where` has ones where the tensor's weights are.
-void expect_gradients(const TransformerNames& names, const Transformer& got, const Transformer& expected) {
+std::int64_t rows_of(const WeightTarget& weight) {
+  return std::accumulate(weight.shape.begin(), weight.shape.end() - 1, std::int64_t{1}, std::multiplies<std::int64_t>());
+}
+
+// Compares tensor by tensor: `where` has ones where the tensor's weights are. rounding: of sums of gradients, as a share of the
+// largest of all tensors.
+void expect_gradients(const TransformerNames& names, const Transformer& got, const Transformer& expected, double rounding = 1e-7) {
   const Transformer where = zeros_like(got);
   const std::vector<float> none = weights_of(where);  // computed tables are not zero
   std::vector<float> ones(1 << 16, 123.0f);
@@ -112,7 +117,7 @@ void expect_gradients(const TransformerNames& names, const Transformer& got, con
                                                    [](float a, float b) { return std::abs(a) < std::abs(b); }));
   for (const WeightTarget& weight : where.weight_targets(names, false)) {
     if (!weight.write_row) continue;
-    const std::int64_t rows = weight.shape.size() == 1 ? 1 : weight.shape[0];
+    const std::int64_t rows = rows_of(weight);
     for (std::int64_t i = 0; i < rows; ++i) weight.write_row(i, ones.data());
     double largest = 0, difference = 0;
     std::int64_t count = 0;
@@ -127,7 +132,7 @@ void expect_gradients(const TransformerNames& names, const Transformer& got, con
     EXPECT_GT(count, 0) << weight.name;
     // Within 1e-5 of the tensor's largest. Key biases change no probability: their gradients are the rounding of sums of larger
     // ones.
-    EXPECT_LE(difference, 1e-5 * largest + 1e-7 * of_all) << weight.name << ", of " << largest << ", of all " << of_all;
+    EXPECT_LE(difference, 1e-5 * largest + rounding * of_all) << weight.name << ", of " << largest << ", of all " << of_all;
     std::copy(none.begin(), none.end(), where.weights_f32().begin());
   }
 }
@@ -141,6 +146,44 @@ TEST(TransformerBackward, GivesTorchsGradients) {
     const Json config = std::move(Json::parse(test::read_file(one.folder + "config.json"), "config.json")).value();
     expect_gradients(find_arch(config.root()).value()->names, gradients, expected);
   });
+}
+
+// Longformer's global tokens, which an encoder has below a head (tests/goldens/longformer).
+struct GlobalCase : GradientCase {
+  GlobalTokens tokens;
+  explicit GlobalCase(JsonRef one)
+      : GradientCase(one, "longformer/"), tokens(name == "first" ? GlobalTokens::kFirst : GlobalTokens::kBeforeSeparator) {}
+  Transformer load(const std::string& weights = "") const {
+    auto loaded = load_transformer(folder, exact_kernels(), WeightType::kF32, weights, false, tokens);
+    EXPECT_TRUE(loaded.ok()) << name << ": " << loaded.error().message;
+    return std::move(loaded).value();
+  }
+};
+
+TEST(TransformerBackward, GivesTorchsGradientsOfGlobalTokens) {
+  const Json json = test::read_json("longformer/gradients.json");
+  ASSERT_EQ(json.root().size(), 2U);
+  for (std::size_t i = 0; i < json.root().size(); ++i) {
+    const GlobalCase one(json.root()[i]);
+    SCOPED_TRACE(one.name);
+    const Transformer model = one.load(), expected = one.load(one.folder + "gradients-" + one.name + ".safetensors");
+    ThreadTeam alone;
+    Transformer gradients = zeros_like(model);
+    add_gradients(one, model, alone, gradients);
+    const Json config = std::move(Json::parse(test::read_file(one.folder + "config.json"), "config.json")).value();
+    // Sums over eight times as many tokens as above.
+    expect_gradients(find_arch(config.root()).value()->names, gradients, expected, 1e-7 * std::sqrt(8));
+#ifndef __EMSCRIPTEN__  // wasm: the host creates the threads
+    // Threads and kept layers change no bit, with dropout either.
+    test::TeamOfFour four;
+    for (const DropoutRates& rates : {DropoutRates{}, DropoutRates{.probabilities = 0.2f}}) {
+      Transformer kept = zeros_like(model), together = zeros_like(model);
+      add_gradients(one, model, alone, kept, {}, {.dropout = rates});
+      add_gradients(one, model, four.team, together, {}, {.kept_layers = 9, .dropout = rates});
+      EXPECT_EQ(weights_of(together), weights_of(kept));
+    }
+#endif
+  }
 }
 
 constexpr DropoutRates kAllDropped{
@@ -295,7 +338,7 @@ TEST(TransformerBackward, OfEachTensorIsTheDerivative) {
       const Json config = std::move(read_config_json(test::read_file(golden(group + name + "/config.json")))).value();
       for (const WeightTarget& weight : where.weight_targets(find_arch(config.root()).value()->names, false)) {
         if (!weight.write_row) continue;
-        const std::int64_t rows = weight.shape.size() == 1 ? 1 : weight.shape[0];
+        const std::int64_t rows = rows_of(weight);
         for (std::int64_t i = 0; i < rows; ++i) weight.write_row(i, ones.data());
         double squares = 0;
         std::vector<std::size_t> places;
@@ -424,6 +467,10 @@ TEST(TransformerBackward, GivesTheGradientsOfBiasesAlone) {
           want((layer.*part).beta, (gradient.*part).beta, (layer.*part).hidden);
       }
       want(layer.value.bias, gradient.value.bias, layer.value.out);
+      using Span = decltype(layer.span);
+      for (const auto part : {&Span::query, &Span::key_value, &Span::pointwise, &Span::kernel, &Span::values}) {
+        want((layer.span.*part).bias, (gradient.span.*part).bias, (layer.span.*part).out);
+      }
       for (const auto part : {&Layer::narrow, &Layer::shared, &Layer::widen}) {
         want((layer.*part).layer.bias, (gradient.*part).layer.bias, (layer.*part).layer.out);
         want((layer.*part).norm.beta, (gradient.*part).norm.beta, (layer.*part).norm.hidden);

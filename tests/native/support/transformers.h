@@ -16,7 +16,8 @@ namespace wattn::test {
 // folder: with config.json and model.safetensors, and a final slash. Loads the encoder of an encoder-decoder. weights: of another
 // file than that in the folder.
 inline Result<Transformer> load_transformer(const std::string& folder, const Kernels& kernels, WeightType type = WeightType::kF32,
-                                            const std::string& weights_file = "", bool lm_head = false) {
+                                            const std::string& weights_file = "", bool lm_head = false,
+                                            GlobalTokens global_tokens = GlobalTokens::kNone) {
   const auto config = read_config_json(read_file(folder + "config.json"));
   if (!config.ok()) return config.error();
   const auto arch = find_arch(config.value().root());
@@ -25,6 +26,7 @@ inline Result<Transformer> load_transformer(const std::string& folder, const Ker
   if (!parsed.ok()) return parsed.error();
   TransformerConfig& stack = parsed.value().transformer;
   stack.lm_head = stack.lm_head && lm_head;
+  stack.global_tokens = global_tokens;
   auto transformer = Transformer::with_config(stack, stack.max_position_embeddings, kernels, type);
   if (!transformer.ok()) return transformer;
   WeightLoader loader(transformer.value().weight_targets(arch.value()->names, false),

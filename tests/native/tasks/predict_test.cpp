@@ -9,6 +9,7 @@
 #include "native/support/generation.h"
 #include "native/support/goldens.h"
 #include "native/support/models.h"
+#include "native/support/transformers.h"
 #include "tasks/forward.h"
 
 namespace wattn {
@@ -159,6 +160,76 @@ TEST(Predict, HeadsOfDecodersHaveTheLogitsOfTransformers) {
         // As in bert_test.cpp: four times the error of torch's float32.
         ASSERT_NEAR(logits[j], exact, 4 * std::max(worst, std::abs(exact) * 0x1p-23)) << "text " << i << ", logit " << j;
       }
+    }
+  }
+}
+
+// Below its heads, a Longformer's first token or its question is global. Its texts are up to 300 tokens long, its windows 11.
+TEST(Predict, HeadsOverGlobalTokensHaveTheLogitsOfTransformers) {
+  const Json json = test::read_json("longformer/expected.json");
+  for (const auto& [kind, head] : {std::pair{"sequence", HeadKind::kSequence}, std::pair{"answer", HeadKind::kAnswer}}) {
+    SCOPED_TRACE(kind);
+    const auto model = test::load_model(test::golden("longformer"), {.head = head});
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    const JsonRef rows = json.root()[kind];
+    double worst = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) worst = std::max(worst, rows[i]["f32_diff"].as_number().value());
+    const Transformer& encoder = model.value()->transformer();
+    ThreadTeam team;
+    std::vector<float> alone;
+    Batch together;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::vector<std::u16string> texts;
+      for (std::size_t j = 0; j < rows[i]["texts"].size(); ++j) texts.push_back(to_utf16(rows[i]["texts"][j].as_string().value()));
+      const std::u16string_view first[] = {texts.front()}, second[] = {texts.back()};
+      const auto pairs = texts.size() > 1 ? std::span<const std::u16string_view>(second) : std::span<const std::u16string_view>();
+      const auto found = predict(*model.value(), first, pairs, {});
+      ASSERT_TRUE(found.ok()) << found.error().message;
+      const std::vector<std::int32_t>& ids = found.value().encodings[0].ids;
+      EXPECT_EQ(ids, test::to_ids(rows[i]["input_ids"]));
+      together.add_sequence(ids, std::vector<std::int32_t>(ids.size()));
+      const std::vector<float>& logits = found.value().logits;
+      ASSERT_EQ(logits.size(), rows[i]["logits"].size());
+      for (std::size_t j = 0; j < logits.size(); ++j) {
+        const double exact = rows[i]["logits"][j].as_number().value();
+        // As in bert_test.cpp: four times the error of torch's float32.
+        ASSERT_NEAR(logits[j], exact, 4 * std::max(worst, std::abs(exact) * 0x1p-23)) << "text " << i << ", logit " << j;
+      }
+      Batch one;
+      one.add_sequence(ids, std::vector<std::int32_t>(ids.size()));
+      const std::vector<float> states = test::run(encoder, team, one);
+      alone.insert(alone.end(), states.begin(), states.end());
+    }
+    EXPECT_EQ(test::run(encoder, team, together), alone);  // packed end to end
+  }
+}
+
+// A token's probabilities over all tokens of its text, whether it is global or not.
+TEST(Forward, ShowsTheAttentionOfGlobalTokens) {
+  const Json json = test::read_json("longformer/expected.json");
+  for (const std::size_t i : {0, 1}) {
+    const auto model = test::load_model(test::golden("longformer"), {.head = i == 0 ? HeadKind::kSequence : HeadKind::kAnswer});
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    const JsonRef expected = json.root()["attentions"][i];
+    Batch batch;
+    const auto ids = test::to_ids(expected["input_ids"]);
+    batch.add_sequence(std::vector<std::int32_t>{0, 5, 2}, std::vector<std::int32_t>(3));
+    batch.add_sequence(ids, std::vector<std::int32_t>(ids.size()));
+    struct Probs : Taps {
+      std::vector<float> values;
+      void on_tensor(const TapPoint& point, const TensorView& tensor) override {
+        const std::int64_t count = tensor.shape[0] * tensor.shape[1] * tensor.shape[2];
+        if (point.name == "attention.probs" && point.sequence == 1) values.insert(values.end(), tensor.data, tensor.data + count);
+      }
+    } probs;
+    const Transformer& encoder = model.value()->transformer();
+    ThreadTeam alone;
+    test::run(encoder, alone, batch, &probs);
+    ASSERT_EQ(probs.values.size(), expected["probs"].size());
+    for (std::size_t k = 0; k < probs.values.size(); ++k) {
+      // As above; a probability is at most 1.
+      const double bound = 4 * std::max(expected["f32_diff"].as_number().value(), 0x1p-23);
+      ASSERT_NEAR(probs.values[k], expected["probs"][k].as_number().value(), bound) << k;
     }
   }
 }
