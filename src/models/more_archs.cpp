@@ -12,6 +12,7 @@ namespace wattn {
   ARCH(kCodeGen)               \
   ARCH(kCohere)                \
   ARCH(kCohere2)               \
+  ARCH(kConvBert)              \
   ARCH(kDeberta)               \
   ARCH(kDpr)                   \
   ARCH(kElectra)               \

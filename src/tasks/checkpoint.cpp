@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <span>
 
 namespace wattn {
@@ -21,7 +23,9 @@ std::vector<NamedTensor> read_targets(const std::vector<WeightTarget>& targets, 
   std::uint32_t next = 1;
   for (const WeightTarget& target : targets) {
     if (!target.write_row) continue;
-    const std::int64_t width = target.shape.back(), rows = target.shape.size() > 1 ? target.shape.front() : 1;
+    const std::int64_t width = target.shape.back();
+    const std::int64_t rows =
+        std::accumulate(target.shape.begin(), target.shape.end() - 1, std::int64_t{1}, std::multiplies<std::int64_t>());
     std::vector<float> row(static_cast<std::size_t>(width));
     first.push_back(next);
     offsets.push_back(target.offset);

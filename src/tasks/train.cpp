@@ -43,8 +43,8 @@ Result<void> Trainer::prepare() {
   if (model_.decoder() && !model_.has_lm_head()) {
     return unsupported_error("training: expected the task 'text2text-generation' for an encoder-decoder, found another");
   }
-  if (options_.method != TrainMethod::kHead && transformer.config().pointwise.query > 0)
-    return unsupported_error("method: expected 'head', the only method for matrices in groups (SqueezeBert's), found another");
+  if (options_.method != TrainMethod::kHead && transformer.config().in_groups())
+    return unsupported_error("method: expected 'head', the only method for matrices in groups (SqueezeBERT's), found another");
   stacks_.push_back({&model_.transformer(), &model_.arch().names});
   if (model_.decoder()) {
     stacks_.push_back({model_.decoder(), &model_.arch().decoder_names});

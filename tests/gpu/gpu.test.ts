@@ -179,6 +179,7 @@ const architectures: Record<string, RegExp | undefined> = {
   'hub_layouts/jina-v3': undefined,
   'hub_layouts/nomic-moe': /'experts'/,
   'variants/encoders/bert-quick-gelu': /'quick_gelu'/,
+  'variants/encoders/convbert': /'join'/,
   'variants/encoders/mobilebert': /'windows'/,
   'variants/encoders/mobilebert-inside': /'affine'/,
   ...Object.fromEntries(

@@ -12,7 +12,7 @@ export const kFamilies = {
     ...'modernbert albert gte xlm-roberta electra mpnet nomic-bert-first deberta-v3 gte-new jina-bert nomic-bert deberta-v2 camembert distilbert'
       .split(' ')
       .map((name) => `architectures/${name}`),
-    ...'deberta deberta-v3-conv albert-groups megatron-bert ernie roformer xlm esm esm-1b longformer mobilebert'
+    ...'deberta deberta-v3-conv albert-groups megatron-bert ernie roformer xlm esm esm-1b longformer mobilebert convbert'
       .split(' ')
       .map((name) => `variants/encoders/${name}`),
   ],
@@ -49,7 +49,7 @@ const kWidths =
   /^(hidden_size|d_model|emb_dim|n_embd|dim|intermediate_size|d_ff|n_inner|hidden_dim|ffn_dim|(en|de)coder_ffn_dim|head_dim|d_kv|embedding_size|intra_bottleneck_size|true_hidden_size|word_embed_proj_dim|moe_intermediate_size|global_head_dim|pooler_hidden_size|shared_intermediate_size)$/;
 /** Tables, heads and routers have as many rows as there are words, positions, labels or experts. */
 const kOtherRows =
-  /(?<!encoder\.)embed(?!dings_project|ding_hidden|dings\.embedding_tr|ding_tr)|wte|wpe|shared(?!_mlp)|router|parametrizations|positions|lm_head(?!\.dense)|classifier|score|decoder\.weight|predictions|relative_attention_bias|qa_outputs|count_pred\.2|pos_embedding/;
+  /(?<!encoder\.)embed(?!dings_project|ding_hidden|dings\.embedding_tr|ding_tr)|wte|wpe|shared(?!_mlp)|router|parametrizations|positions|lm_head(?!\.dense)|classifier|score|decoder\.weight|predictions|relative_attention_bias|qa_outputs|conv_kernel_layer|count_pred\.2|pos_embedding/;
 
 /** The tokenizer of models whose goldens begin with ids. */
 const kTokenizer = {
@@ -100,7 +100,7 @@ export function wideFiles(folder: string): Files {
           /relative_attention_bias/.test(tensor) ||
           size === vocab ||
           size < 4 ||
-          /^count_pred\.2\.bias$/.test(tensor)
+          /^count_pred\.2\.bias$|conv_kernel_layer\.bias$/.test(tensor)
             ? size
             : size * factor,
         );

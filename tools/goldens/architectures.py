@@ -157,7 +157,7 @@ def save_model(folder, kind, config, extra):
             model.config._attn_implementation = "eager"
     randomize(model)
     for name, weight in model.named_parameters():
-        if weight.dim() == 2 and not name.endswith("_embeddings.weight"):
+        if weight.dim() >= 2 and not name.endswith("_embeddings.weight"):
             weight.data *= extra.get("gain", 1)
     folder.mkdir(parents=True)
     if not isinstance(kind, str):

@@ -16,7 +16,7 @@ MODELS = {"bert": "bert-tiny/model", "albert": "architectures/albert", "deberta-
           "gpt-neox": "variants/decoders/gpt-neox", "phi": "variants/decoders/phi", "stablelm-parallel": "variants/decoders/stablelm-parallel",
           "olmo2": "variants/decoders/olmo2", "granite": "variants/decoders/granite",
           "lfm2": "variants/decoders/lfm2", "lfm2-bias": "variants/decoders/lfm2-bias",
-          **{name: f"variants/encoders/{name}" for name in ("mobilebert", "mobilebert-layer-norm", "mobilebert-wide", "mobilebert-inside", "mobilebert-apart")}}
+          **{name: f"variants/encoders/{name}" for name in ("mobilebert", "mobilebert-layer-norm", "mobilebert-wide", "mobilebert-inside", "mobilebert-apart", "convbert")}}
 SEQ2SEQ = {"t5": "seq2seq/t5", "bart": "seq2seq/bart", "umt5": "variants/seq2seq/umt5"}
 LENGTHS = (11, 1, 6)
 

@@ -40,7 +40,8 @@ MORE = [("DebertaV2", FAMILIES["DebertaV2"], ["masked_lm"]),
 # After those of UNTIED, likewise.
 MOBILE = dict(SMALL, embedding_size=6, intra_bottleneck_size=8, num_feedforward_networks=1, hidden_act="gelu")
 LATER = [("MobileBert", transformers.MobileBertConfig(**MOBILE), ["sequence", "token", "answer", "masked_lm"]),
-         ("MobileBert", transformers.MobileBertConfig(**MOBILE, classifier_activation=False), ["sequence"])]
+         ("MobileBert", transformers.MobileBertConfig(**MOBILE, classifier_activation=False), ["sequence"]),
+         ("ConvBert", transformers.ConvBertConfig(**SMALL, embedding_size=6, hidden_act="silu"), ["sequence", "token", "answer", "masked_lm"])]
 # Heads over the vocabulary with weights of their own. Their tensors are named as in the checkpoint, without the body's.
 UNTIED = [(family, type(config)(**{**config.to_diff_dict(), "tie_word_embeddings": False})) for family, config in FAMILIES.items()]
 UNTIED += [("ModernBert", transformers.ModernBertConfig(**ROPED, tie_word_embeddings=False)),

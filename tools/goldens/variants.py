@@ -12,7 +12,7 @@ from . import architectures, common, decoders, seq2seq, tiny
 
 FOLDER = common.OUT / "variants"
 # Classes of configuration whose defaults a config.json may leave out.
-CONFIGS = ("Albert", "Arcee", "Bart", "Bert", "Blenderbot", "BlenderbotSmall", "Bloom", "Camembert", "CodeGen", "Cohere", "Cohere2", "DPR", "Deberta", "DebertaV2", "DistilBert", "Electra", "Ernie", "Ernie4_5", "EuroBert", "Exaone", "Exaone4", "Gemma", "Gemma2", "Gemma3Text", "Glm", "Glm4", "GPT2", "GPTBigCode", "GPTJ", "GPTNeo", "GPTNeoX", "Granite",
+CONFIGS = ("Albert", "Arcee", "Bart", "Bert", "Blenderbot", "BlenderbotSmall", "Bloom", "Camembert", "CodeGen", "Cohere", "Cohere2", "ConvBert", "DPR", "Deberta", "DebertaV2", "DistilBert", "Electra", "Ernie", "Ernie4_5", "EuroBert", "Exaone", "Exaone4", "Gemma", "Gemma2", "Gemma3Text", "Glm", "Glm4", "GPT2", "GPTBigCode", "GPTJ", "GPTNeo", "GPTNeoX", "Granite",
            "Gte", "Helium", "HunYuanDenseV1", "Lfm2", "Llama", "Longformer", "LongT5", "M2M100", "Marian", "MegatronBert", "Ministral", "Ministral3", "Mistral", "MBart", "MobileBert", "ModernBert", "ModernBertDecoder", "MPNet", "Mpt", "MT5", "NanoChat", "NomicBert", "Olmo", "Olmo2", "Olmo3", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Roberta",
            "RoFormer", "SmolLM3", "SqueezeBert", "StableLm", "Starcoder2", "T5", "UMT5", "VaultGemma", "XGLM", "XLM", "XLMRoberta")
 
@@ -208,6 +208,9 @@ ENCODERS = {
                                       post_attention_groups=1, intermediate_groups=4, output_groups=8)),
     "longformer": (Longformer, dict(architectures.USUAL, model_type="longformer", type_vocab_size=1, pad_token_id=1, attention_window=[4, 4])),
     **{name: ("MobileBert", dict(MOBILE, **words), {"gain": 1 if "layer-norm" in name else 0.5}) for name, words in MOBILEBERTS.items()},
+    "convbert": ("ConvBert", dict(architectures.USUAL, num_attention_heads=6, embedding_size=16, conv_kernel_size=5), {"gain": 0.5}),
+    "convbert-groups": ("ConvBert", dict(architectures.USUAL, num_attention_heads=2, head_ratio=4, embedding_size=architectures.HIDDEN, num_groups=2, hidden_act="silu"),
+                        {"gain": 0.5}),
     "modernbert-mish": ("ModernBert", dict(architectures.CASES["modernbert"][1], hidden_activation="mish")),
 }
 ROPE = dict(rope_theta=500.0, factor=4.0)

@@ -70,6 +70,8 @@ export const facts = {
   'distilbert/distilbert-base-cased-distilled-squad': [65, kEnglish, kApache, 'answers within a text'],
   'deepset/roberta-base-squad2': [124, kEnglish, 'CC-BY-4.0', 'answers within a text, or none'],
   'google-bert/bert-base-uncased': [110, kEnglish, kApache, 'a base to train'],
+  'YituTech/conv-bert-base': [106, kEnglish, 'not stated', 'a base to train'],
+  'YituTech/conv-bert-medium-small': [17, kEnglish, 'not stated', 'a small base to train'],
   'allenai/longformer-base-4096': [149, kEnglish, kApache, 'a base to train, 4096 tokens'],
   'answerdotai/ModernBERT-base': [149, kEnglish, kApache, 'a base to train, 8192 tokens'],
   'allenai/scibert_scivocab_uncased': [110, kEnglish, 'not stated', 'a base to train on papers'],

@@ -324,6 +324,18 @@ export const repositories = [
     roberta('base', { model_type: 'longformer', attention_window: Array(12).fill(512), max_position_embeddings: 4098 }),
     { weights: kBin },
   ),
+  row(
+    'YituTech/conv-bert-base',
+    'feature-extraction',
+    bert(768, 12, 12, 3072, 30522, { model_type: 'convbert', embedding_size: 768, head_ratio: 2, conv_kernel_size: 9, num_groups: 1 }),
+    { weights: kBin },
+  ),
+  row(
+    'YituTech/conv-bert-medium-small',
+    'feature-extraction',
+    bert(384, 12, 8, 1536, 30522, { model_type: 'convbert', embedding_size: 128, head_ratio: 2, conv_kernel_size: 9, num_groups: 2 }),
+    { weights: kBin },
+  ),
   row('allenai/scibert_scivocab_uncased', 'feature-extraction', bert(768, 12, 12, 3072, 31090), { weights: kBin }),
   row('emilyalsentzer/Bio_ClinicalBERT', 'fill-mask', bert(768, 12, 12, 3072, 28996), { weights: kBin }),
   row(

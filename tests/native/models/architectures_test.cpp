@@ -124,7 +124,8 @@ TEST(Architectures, ASequenceHasTheSameBitsAloneAndInABatch) {
   ThreadTeam team;
   std::vector<std::string> names = cases();
   for (const char* more : {"hub_layouts/nomic-moe", "variants/encoders/deberta-v3-conv", "variants/encoders/albert-groups",
-                           "variants/encoders/mobilebert", "variants/encoders/mobilebert-layer-norm"})
+                           "variants/encoders/mobilebert", "variants/encoders/mobilebert-layer-norm", "variants/encoders/convbert",
+                           "variants/encoders/convbert-groups"})
     names.emplace_back(more);
   for (const std::string& name : names) {
     for (const WeightType type : kWeightTypes) {

@@ -116,19 +116,20 @@ std::vector<std::string> all_folders() {
   std::vector<std::string> folders(std::begin(kFolders), std::end(kFolders));
   for (const std::string group : {"variants/encoders/", "variants/decoders/"})
     for (const std::string& name : test::case_names(group)) {
-      if (name != "squeezebert") folders.push_back(group + name);  // in groups
+      if (name != "squeezebert" && name != "convbert-groups") folders.push_back(group + name);  // in groups
     }
   return folders;
 }
 
 TEST(Trainer, TrainsNoMatricesInGroups) {
-  const auto model = load("variants/encoders/squeezebert");
-  for (const TrainMethod method : {TrainMethod::kFull, TrainMethod::kLastLayers, TrainMethod::kLora}) {
-    const auto trainer = Trainer::begin(*model, {.method = method, .target_modules = {"all-linear"}});
-    ASSERT_FALSE(trainer.ok());
-    EXPECT_EQ(trainer.error().code, ErrorCode::kUnsupported);
-    EXPECT_NE(trainer.error().message.find("matrices in groups (SqueezeBert's)"), std::string::npos) << trainer.error().message;
-  }
+  for (const std::string folder : {"variants/encoders/squeezebert", "variants/encoders/convbert-groups"})
+    for (const TrainMethod method : {TrainMethod::kFull, TrainMethod::kLastLayers, TrainMethod::kLora}) {
+      const auto model = load(folder);
+      const auto trainer = Trainer::begin(*model, {.method = method, .target_modules = {"all-linear"}});
+      ASSERT_FALSE(trainer.ok());
+      EXPECT_EQ(trainer.error().code, ErrorCode::kUnsupported);
+      EXPECT_NE(trainer.error().message.find("matrices in groups (SqueezeBERT's)"), std::string::npos) << trainer.error().message;
+    }
 }
 
 // Adam's first step moves each weight by at most the learning rate: one that training leaves out stays, one that it has twice goes
@@ -156,6 +157,25 @@ TEST(Trainer, MovesEachWeightOnce) {
       EXPECT_LE(most, 1.01e-3f) << after[i].name;
       if (is_read) {
         EXPECT_GT(most, 0.0f) << after[i].name;
+      }
+    }
+  }
+}
+
+// Of a tensor with several leading sizes, as of the convolution beside DeBERTa-v2's layers, all elements are saved.
+TEST(Trainer, SavesEachElementOfATensor) {
+  for (const std::string& folder : all_folders()) {
+    SCOPED_TRACE(folder);
+    const auto model = load(folder);
+    const auto file = tensors_of(golden(folder) + "/model.safetensors", model->arch());
+    const auto saved = std::move(checkpoint(*model)).value();
+    for (const NamedTensor& tensor : saved) {
+      EXPECT_EQ(static_cast<std::int64_t>(tensor.values.size()), num_elements(tensor.shape).value()) << tensor.name;
+      const auto found = file.find(tensor.name);
+      if (found == file.end()) continue;
+      EXPECT_EQ(tensor.shape, found->second.shape) << tensor.name;
+      if (tensor.shape.size() > 2) {
+        EXPECT_EQ(tensor.values, found->second.values) << tensor.name;
       }
     }
   }
