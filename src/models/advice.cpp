@@ -22,7 +22,7 @@ constexpr Advice kAdvice[] = {
      "information-extraction",
      "extractor gliner2 "},
     {"; use google/flan-t5-small, facebook/bart-base or facebook/nllb-200-distilled-600M",
-     "led bigbird_pegasus pegasus_x prophetnet mvp plbart switch_transformers nllb-moe nllb_moe fsmt seamless_m4t t5gemma "},
+     "bigbird_pegasus pegasus_x prophetnet mvp plbart switch_transformers nllb-moe nllb_moe fsmt seamless_m4t t5gemma "},
     {"; for long texts use answerdotai/ModernBERT-base, which reads 8192 tokens",
      "big_bird bigbird nystromformer yoso mra mega reformer "},
     {"; use FacebookAI/xlm-roberta-base, or intfloat/multilingual-e5-small for embeddings",

@@ -5,12 +5,14 @@
 // Blenderbot, arXiv 2004.13637, is mBART whose positions begin at the table's first row, without a norm of the embeddings.
 // Blenderbot-small (blenderbot_small/modeling_blenderbot_small.py, v5.24.0) is BART with these positions, added in the decoder to
 // embeddings that have been normalised.
-// M2M-100, arXiv 2010.11125, and NLLB, arXiv 2207.04672 (m2m_100/modeling_m2m_100.py), are Pegasus with fairseq's positions, which
-// begin behind the number of the padding token.
+// LED, arXiv 2004.05150 (led/modeling_led.py, v5.24.0), is BART whose encoder attends to windows, with a table of positions for
+// each stack. As in transformers without a mask for it, no token is global. M2M-100, arXiv 2010.11125, and NLLB, arXiv 2207.04672
+// (m2m_100/modeling_m2m_100.py), are Pegasus with fairseq's positions, which begin behind the number of the padding token.
 #include <cmath>
 
 #include "models/arch.h"
 #include "models/config_fields.h"
+#include "models/longformer.h"
 
 namespace wattn {
 namespace {
@@ -22,6 +24,7 @@ struct Kind {
   bool pre_norm = false;         // norms before each sublayer and after the last layer
   bool fairseq = false;          // positions of fairseq, no bias of the head
   std::int64_t first_row = 2;    // of the table of positions
+  bool windows = false;          // in the encoder; its positions are others than the decoder's
   bool norm_first = false;       // in the decoder, the embeddings' norm is before their positions; they are not scaled
 };
 
@@ -37,7 +40,8 @@ void read_encoder(Fields& config, const Kind& kind, TransformerConfig& out) {
              {.hidden_size = "d_model",
               .num_hidden_layers = "encoder_layers",
               .num_attention_heads = "encoder_attention_heads",
-              .intermediate_size = "encoder_ffn_dim"},
+              .intermediate_size = "encoder_ffn_dim",
+              .max_position_embeddings = kind.windows ? "max_encoder_position_embeddings" : "max_position_embeddings"},
              out);
   config.expect("decoder_vocab_size", out.vocab_size);
   out.hidden_act = read_activation(config, "activation_function");
@@ -64,7 +68,8 @@ void parse(Fields& config, const Kind& kind, ModelConfig& out) {
              {.hidden_size = "d_model",
               .num_hidden_layers = "decoder_layers",
               .num_attention_heads = "decoder_attention_heads",
-              .intermediate_size = "decoder_ffn_dim"},
+              .intermediate_size = "decoder_ffn_dim",
+              .max_position_embeddings = kind.windows ? "max_decoder_position_embeddings" : "max_position_embeddings"},
              decoder);
   decoder.causal = decoder.cross_attention = true;
   decoder.norm_before_positions = kind.norm_first;
@@ -77,6 +82,11 @@ void parse(Fields& config, const Kind& kind, ModelConfig& out) {
 template <Kind kKind>
 void parse_config(Fields& config, ModelConfig& out) {
   parse(config, kKind, out);
+}
+
+void parse_led(Fields& config, ModelConfig& out) {
+  parse(config, {.embeddings_norm = true, .first_row = 0, .windows = true}, out);
+  read_attention_window(config, out.transformer);
 }
 
 constexpr TransformerNames kEncoderNames = {.word_embeddings = "shared",
@@ -125,6 +135,25 @@ constexpr const char* kMarianIgnored[] = {"encoder.embed_tokens.weight",    "dec
 constexpr const char* kM2MIgnored[] = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "encoder.embed_positions.*",
                                        "decoder.embed_positions.*", "lm_head.*"};
 
+constexpr const char* kLedIgnored[] = {"encoder.embed_tokens.weight",
+                                       "decoder.embed_tokens.weight",
+                                       "final_logits_bias",
+                                       "lm_head.*",
+                                       "classification_head.*",
+                                       "qa_outputs.*",
+                                       "encoder.layers.{}.self_attn.longformer_self_attn.query_global.*",
+                                       "encoder.layers.{}.self_attn.longformer_self_attn.key_global.*",
+                                       "encoder.layers.{}.self_attn.longformer_self_attn.value_global.*"};
+
+constexpr TransformerNames led_names() {
+  TransformerNames names = kEncoderNames;
+  names.query = "encoder.layers.{}.self_attn.longformer_self_attn.query";
+  names.key = "encoder.layers.{}.self_attn.longformer_self_attn.key";
+  names.value = "encoder.layers.{}.self_attn.longformer_self_attn.value";
+  names.attention_output = "encoder.layers.{}.self_attn.output";
+  return names;
+}
+
 constexpr const char* kDefaults =
     R"("max_position_embeddings": 1024, "encoder_layers": 12, "encoder_ffn_dim": 4096, "encoder_attention_heads": 16, )"
     R"("decoder_layers": 12, "decoder_ffn_dim": 4096, "decoder_attention_heads": 16, "activation_function": "gelu", "d_model": 1024)";
@@ -170,6 +199,17 @@ extern const Arch kBlenderbotSmall = {
     .defaults = {kDefaults, R"("vocab_size": 50265, "max_position_embeddings": 512, "encoder_layers": 8, "encoder_ffn_dim": 2048, )"
                             R"("decoder_layers": 8, "decoder_ffn_dim": 2048, "d_model": 512, "eos_token_id": 2, )"
                             R"("decoder_start_token_id": 1)"},
+};
+extern const Arch kLed = {
+    .model_type = "led",
+    .base_prefix = "led.",
+    .parse_config = parse_led,
+    .names = led_names(),
+    .decoder_names = kDecoderNames,
+    .ignored = kLedIgnored,
+    .seq2seq_prefix = "led.",
+    .defaults = {kDefaults, R"("vocab_size": 50265, "max_encoder_position_embeddings": 16384, )"
+                            R"("max_decoder_position_embeddings": 1024, "eos_token_id": 2, "decoder_start_token_id": 2)"},
 };
 extern const Arch kMarian = {
     .model_type = "marian",

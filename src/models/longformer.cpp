@@ -1,6 +1,8 @@
 // Longformer, arXiv 2004.05150; transformers/models/longformer/modeling_longformer.py (v5.24.0). Differences from RoBERTa:
 // - a token attends to half of attention_window tokens on each side;
 // - below heads for texts and for answers, the first token or all tokens of the question are global (ops/global_attention.h).
+#include "models/longformer.h"
+
 #include "models/bert.h"
 #include "models/config_fields.h"
 #include "models/layer_builder.h"
@@ -8,6 +10,19 @@
 #include "models/target_list.h"
 
 namespace wattn {
+
+void read_attention_window(Fields& config, TransformerConfig& out) {
+  const JsonRef windows = config["attention_window"];
+  const std::size_t count = windows.is_array() ? windows.size() : 1;
+  for (std::size_t i = 0; config.ok() && i < count; ++i) {
+    const std::int64_t window = config.take((windows.is_array() ? windows[i] : windows).as_int_or(512));
+    if (window < 2 || window > kMostPositions || window % 2 != 0) config.mismatch("attention_window", "even numbers of tokens");
+    if (i > 0 && window / 2 != out.local_window) config.unsupported("attention_window", "the same number for all layers");
+    out.local_window = window / 2;
+  }
+  out.local_layers.assign(static_cast<std::size_t>(out.num_hidden_layers), true);
+}
+
 namespace {
 
 PlanId attention(LayerBuilder& builder, PlanId x) {
@@ -60,15 +75,7 @@ void parse_config(Fields& config, ModelConfig& out) {
   encoder.rare = &kLayers;
   // A float holds the id (Step::factor).
   encoder.separator = config.integer_or("sep_token_id", 2, 0, 1 << 24);
-  const JsonRef windows = config["attention_window"];
-  const std::size_t count = windows.is_array() ? windows.size() : 1;
-  for (std::size_t i = 0; config.ok() && i < count; ++i) {
-    const std::int64_t window = config.take((windows.is_array() ? windows[i] : windows).as_int_or(512));
-    if (window < 2 || window > kMostPositions || window % 2 != 0) config.mismatch("attention_window", "even numbers of tokens");
-    if (i > 0 && window / 2 != encoder.local_window) config.unsupported("attention_window", "the same number for all layers");
-    encoder.local_window = window / 2;
-  }
-  encoder.local_layers.assign(static_cast<std::size_t>(encoder.num_hidden_layers), true);
+  read_attention_window(config, encoder);
 }
 
 constexpr const char* kIgnored[] = {"lm_head.*",

@@ -38,6 +38,7 @@ namespace wattn {
   ARCH(kHelium)                \
   ARCH(kHunyuan)               \
   ARCH(kJinaV3)                \
+  ARCH(kLed)                   \
   ARCH(kLfm2)                  \
   ARCH(kLongformer)            \
   ARCH(kLongT5)                \

@@ -24,7 +24,7 @@ export const kFamilies = {
   ],
   'encoder-decoder': [
     ...'bart marian t5 flan-t5'.split(' ').map((name) => `seq2seq/${name}`),
-    ...'pegasus m2m-100 umt5 mbart mt5 blenderbot blenderbot-small longt5'.split(' ').map((name) => `variants/seq2seq/${name}`),
+    ...'pegasus m2m-100 umt5 mbart mt5 blenderbot blenderbot-small longt5 led'.split(' ').map((name) => `variants/seq2seq/${name}`),
   ],
 };
 const ids = new Tensor('int64', [4n, 5n, 6n, 4n, 7n, 8n], [2, 3]);

@@ -111,8 +111,8 @@ def make(_options):
     pair = tokenizer(*inner(6, 12))["input_ids"]
     expected["attentions"] = [attentions(model, ids, 1), attentions(answers, pair, pair.index(2))]
     common.write_json(folder / "expected.json", expected, depth=3)
-    zero_shot = [((text(30),), dict(candidate_labels=["birds", "boats"], hypothesis_template="This is about {}.")),
-                 ((text(120),), dict(candidate_labels=["birds", "boats", "a bridge"], multi_label=True, hypothesis_template="It has {}."))]
+    zero_shot = [((text(30), ["birds", "boats"]), dict(hypothesis_template="This is about {}.")),
+                 ((text(120), ["birds", "boats", "a bridge"]), dict(multi_label=True, hypothesis_template="It has {}."))]
     common.write_json(folder / "cases.json", {
         "text-classification": decoder_heads.answers("text-classification", model, tokenizer, [(([one[0] for one in texts[:-1]],), dict(top_k=None))]),
         "zero-shot-classification": decoder_heads.answers("zero-shot-classification", model, tokenizer, zero_shot)}, depth=3)

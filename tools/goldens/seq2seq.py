@@ -77,7 +77,7 @@ def run(model, dtype, ids, decoder_ids):
                     use_cache=False)
     found = {"logits": out.logits[0], "encoder_last_hidden_state": out.encoder_last_hidden_state[0]}
     for name in ("encoder_hidden_states", "decoder_hidden_states", "encoder_attentions", "decoder_attentions", "cross_attentions"):
-        found.update({f"{name}.{i}": x[0] for i, x in enumerate(getattr(out, name)) if x.dim() < 5})  # LongT5's are of blocks
+        found.update({f"{name}.{i}": x[0] for i, x in enumerate(getattr(out, name)) if x.dim() < 5 and not (name == "encoder_attentions" and hasattr(model.config, "attention_window"))})  # LongT5's are of blocks, LED's of windows
     return {name: x.double() for name, x in found.items()}
 
 

@@ -13,7 +13,7 @@ from . import architectures, common, decoders, seq2seq, tiny
 FOLDER = common.OUT / "variants"
 # Classes of configuration whose defaults a config.json may leave out.
 CONFIGS = ("Albert", "Arcee", "Bart", "Bert", "Blenderbot", "BlenderbotSmall", "Bloom", "Camembert", "CodeGen", "Cohere", "Cohere2", "ConvBert", "DPR", "Deberta", "DebertaV2", "DistilBert", "Electra", "Ernie", "Ernie4_5", "EuroBert", "Exaone", "Exaone4", "Gemma", "Gemma2", "Gemma3Text", "Glm", "Glm4", "GPT2", "GPTBigCode", "GPTJ", "GPTNeo", "GPTNeoX", "Granite",
-           "Gte", "Helium", "HunYuanDenseV1", "Lfm2", "Llama", "Longformer", "LongT5", "M2M100", "Marian", "MegatronBert", "Ministral", "Ministral3", "Mistral", "MBart", "MobileBert", "ModernBert", "ModernBertDecoder", "MPNet", "Mpt", "MT5", "NanoChat", "NomicBert", "Olmo", "Olmo2", "Olmo3", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Roberta",
+           "Gte", "Helium", "HunYuanDenseV1", "LED", "Lfm2", "Llama", "Longformer", "LongT5", "M2M100", "Marian", "MegatronBert", "Ministral", "Ministral3", "Mistral", "MBart", "MobileBert", "ModernBert", "ModernBertDecoder", "MPNet", "Mpt", "MT5", "NanoChat", "NomicBert", "Olmo", "Olmo2", "Olmo3", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Roberta",
            "RoFormer", "SmolLM3", "SqueezeBert", "StableLm", "Starcoder2", "T5", "UMT5", "VaultGemma", "XGLM", "XLM", "XLMRoberta")
 
 
@@ -326,6 +326,8 @@ SEQ2SEQ = {
     "blenderbot": ("Blenderbot", dict(BART, decoder_start_token_id=1, scale_embedding=True)),
     "blenderbot-small": ("BlenderbotSmall", dict(BART, decoder_start_token_id=1, scale_embedding=True)),
     "longt5": ("LongT5", dict(seq2seq.T5, feed_forward_proj="gated-gelu", local_radius=3)),
+    "led": ("LED", dict({key: value for key, value in BART.items() if key != "max_position_embeddings"}, decoder_start_token_id=2, attention_window=[6, 6],
+                        max_encoder_position_embeddings=64, max_decoder_position_embeddings=48)),
 }
 
 

@@ -116,6 +116,7 @@ export const facts = {
   'LGAI-EXAONE/EXAONE-3.5-2.4B-Instruct': [2405, 'English, Korean', 'EXAONE (not commercial)', 'chat'],
   'allenai/OLMo-1B-hf': [1177, kEnglish, kApache, 'research, with all its data'],
   'openbmb/MiniCPM-2B-sft-bf16': [2725, 'English, Chinese', 'MiniCPM', 'chat'],
+  'allenai/led-base-16384': [162, kEnglish, kApache, 'a base to train on long texts'],
   'google/long-t5-local-base': [248, kEnglish, kApache, 'a base to train on long texts'],
   'Qwen/Qwen2-VL-2B-Instruct': [1544, '29', kApache, 'chat; the text part alone'],
   'Qwen/Qwen3-VL-2B-Instruct': [1721, '100', kApache, 'chat; the text part alone'],

@@ -198,8 +198,8 @@ const char* const kForeignTypes[] = {
     "arctic",     "dbrx",      "deepseek_v2", "deepseek_v3",     "falcon",      "gemma3n", "gemma4",  "gpt_oss",
     "granitemoe", "jamba",     "lfm2_moe",    "llama4",          "mamba",       "mamba2",  "mixtral", "nemotron",
     "persimmon",  "qwen2_moe", "qwen3_moe",   "recurrent_gemma", "olmo_hybrid", "rwkv"};
-const char* const kForeignSeq2Seq[] = {
-    "fsmt", "led", "mvp", "nllb-moe", "plbart", "prophetnet", "seamless_m4t", "switch_transformers", "whisper"};
+const char* const kForeignSeq2Seq[] = {"fsmt",   "mvp", "nllb-moe", "plbart", "prophetnet", "seamless_m4t", "switch_transformers",
+                                       "whisper"};
 
 Result<ModelConfig> parse(const char* text) {
   const auto json = read_config_json(text);
@@ -258,7 +258,7 @@ TEST(PublicDecoderConfigs, OfUnknownArchitecturesSayWhatToTake) {
   EXPECT_EQ(rest_of("Qwen4"), "; similar: \"qwen2\", \"qwen3\"; use Qwen/Qwen3-0.6B");
   EXPECT_EQ(rest_of("bigbird"), "; for long texts use answerdotai/ModernBERT-base, which reads 8192 tokens");
   EXPECT_EQ(rest_of("GLiClass"), "; models of GLiClass run with zero-shot-classification");
-  EXPECT_EQ(rest_of("led"), "; use google/flan-t5-small, facebook/bart-base or facebook/nllb-200-distilled-600M");
+  EXPECT_EQ(rest_of("mvp"), "; use google/flan-t5-small, facebook/bart-base or facebook/nllb-200-distilled-600M");
   EXPECT_EQ(rest_of("rwkv"),
             "; layers with a recurrent state are not supported: use LiquidAI/LFM2-350M or ibm-granite/granite-4.0-350m");
   EXPECT_EQ(rest_of("layoutlmv3"), "; this model reads pages with their layout, or tables");

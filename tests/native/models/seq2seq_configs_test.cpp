@@ -71,6 +71,12 @@ const PublicConfig kConfigs[] = {
      R"({"model_type":"m2m_100","activation_function":"relu","scale_embedding":true,"max_length":200,)" HALVES
      R"("vocab_size":256206})",
      512},
+    {"led-base-16384",
+     R"({"model_type":"led","activation_function":"gelu","attention_window":[1024,1024,1024,1024,1024,1024],)" HALVES
+     R"("max_encoder_position_embeddings":16384,"max_decoder_position_embeddings":1024,"vocab_size":50265})",
+     512},
+    {"an LED with odd windows", R"({"model_type":"led","attention_window":255,)" HALVES R"("vocab_size":50265})", 0,
+     "attention_window"},
     {"umt5-small", R"({"model_type":"umt5","d_ff":1024,"num_heads":6,"num_layers":8,)" T5_SIZES R"("tie_word_embeddings":false})",
      384},
 };

@@ -162,7 +162,7 @@ TEST(Trainer, MovesEachWeightOnce) {
   }
 }
 
-// Of a tensor with several leading sizes, as of the convolution beside DeBERTa-v2's layers, all elements are saved.
+// A tensor may have several leading sizes, as the convolution beside DeBERTa-v2's layers has: all elements are saved.
 TEST(Trainer, SavesEachElementOfATensor) {
   for (const std::string& folder : all_folders()) {
     SCOPED_TRACE(folder);
@@ -433,8 +433,9 @@ TEST(Trainer, LearnsToTransformTexts) {
   const std::vector<std::u16string_view> sources{u"the river and the boat", u"birds", u"an old bridge"};
   const std::vector<std::u16string_view> targets{u"a boat", u"small birds sing", u"bridge"};
   const TrainRows rows{.texts = sources, .pairs = targets};
-  for (const std::string folder : {"seq2seq/t5", "seq2seq/flan-t5", "seq2seq/bart", "seq2seq/marian", "variants/seq2seq/umt5",
-                                   "variants/seq2seq/blenderbot", "variants/seq2seq/blenderbot-small", "variants/seq2seq/longt5"}) {
+  for (const std::string folder :
+       {"seq2seq/t5", "seq2seq/flan-t5", "seq2seq/bart", "seq2seq/marian", "variants/seq2seq/umt5", "variants/seq2seq/blenderbot",
+        "variants/seq2seq/blenderbot-small", "variants/seq2seq/longt5", "variants/seq2seq/led"}) {
     for (const TrainMethod method : {TrainMethod::kLora, TrainMethod::kFull, TrainMethod::kLastLayers}) {
       SCOPED_TRACE(folder + ", method " + std::to_string(static_cast<int>(method)));
       const auto model = std::move(test::load_model(golden(folder), {.head = HeadKind::kSeq2SeqLm})).value();
