@@ -19,7 +19,7 @@
 namespace wattn {
 
 // What begin() reads: one word names the head.
-enum class OtherHead : std::uint8_t { kOwnLm, kTokenVectors, kSparse, kRanking };
+enum class OtherHead : std::uint8_t { kOwnLm, kTokenVectors, kSparse, kRanking, kNewSequence };
 enum class KvCacheType : std::uint8_t { kF32, kQ8 };
 struct LoadRequest {
   std::string head;

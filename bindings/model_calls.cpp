@@ -34,6 +34,8 @@ Result<void> set_head(const std::string& wanted, LoadOptions& out) {
   } else if (is(OtherHead::kRanking)) {
     out.or_causal_lm = true;
     out.head = HeadKind::kSequence;
+  } else if (is(OtherHead::kNewSequence)) {
+    out.new_head = HeadKind::kSequence;
   } else if (is(OtherHead::kTokenVectors)) {
     out.retrieval = Retrieval::kTokenVectors;
   } else if (is(OtherHead::kSparse)) {

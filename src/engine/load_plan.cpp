@@ -132,6 +132,7 @@ Result<LoadPlan> make_load_plan(JsonRef config, const LoadOptions& options) {
     plan.layers = layers.value();
     plan.stacks.transformer.global_tokens = plan.layers.global_tokens;
   }
+  if (options.new_head == HeadKind::kSequence) plan.stacks.transformer.global_tokens = plan.arch->heads.sequence.global_tokens;
   plan.ignored = ignored_tensors(*plan.arch, plan.stacks);
   plan_lm_head(plan.arch->names, is_lm(plan.head), plan.stacks.transformer, plan);
   if (!plan.stacks.decoder) return plan;

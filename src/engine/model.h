@@ -36,9 +36,10 @@ struct LoadOptions {
   WeightType dtype = WeightType::kF32;
   // What the checkpoint must have; tensors of other heads, and of a decoder that the head does not need, are ignored.
   HeadKind head = HeadKind::kNone;
-  bool own_lm_head = false;   // instead of head: the checkpoint's language-model head, if it has one
-  bool or_causal_lm = false;  // with head kSequence: of a checkpoint with a decoder's language-model head alone, that one
-  bool adapted_head = false;  // adapters will have the head's tensors that the checkpoint lacks
+  bool own_lm_head = false;             // instead of head: the checkpoint's language-model head, if it has one
+  bool or_causal_lm = false;            // with head kSequence: of a checkpoint with a decoder's language-model head alone, that one
+  HeadKind new_head = HeadKind::kNone;  // that training will put on the model: the encoder is as it is below this head
+  bool adapted_head = false;            // adapters will have the head's tensors that the checkpoint lacks
   // Matrices that an adapter replaces as a whole. For word embeddings their rows give the number of words; the checkpoint may have
   // fewer.
   std::vector<std::string> adapted_names{};

@@ -58,6 +58,11 @@ Result<void> Trainer::prepare_head() {
     const auto labels = Head::num_labels(config.value().root());
     if (!labels.ok()) return labels.error();
     const TransformerConfig& stack = transformer.config();
+    if (stack.global_tokens != layers.value().global_tokens) {
+      return unsupported_error(
+          "loss: expected one over a head's logits among the options of from_pretrained, because the first token is global below "
+          "this model's heads over texts, found none");
+    }
     auto head =
         Head::with_layers(layers.value(), {stack.hidden_size, stack.hidden_size, labels.value(), stack.norm_eps}, model_.kernels());
     if (!head.ok()) return head.error();
@@ -128,7 +133,11 @@ Result<void> Trainer::prepare_lora() {
   const TransformerNames& names = model_.arch().names;
   if (options_.lora.r < 1) return input_error("r: expected a number from 1 on, found " + std::to_string(options_.lora.r));
   if (wanted.empty() && names.query) {
-    wanted = {last_part(names.query), last_part(names.value)};
+    for (const Stack& stack : stacks_) {
+      for (const char* name : {stack.names->query, stack.names->value}) {
+        if (std::ranges::find(wanted, last_part(name)) == wanted.end()) wanted.push_back(last_part(name));
+      }
+    }
   } else if (wanted.empty()) {
     wanted = {last_part(names.query_key_value)};
   }

@@ -201,6 +201,14 @@ test.each(Object.entries(architectures))('%s is proven right in f32, q8 and q4, 
   }
 });
 
+onGpu('a Longformer with global tokens runs on the processor', async (own) => {
+  env.gpu = own;
+  const classify = await pipeline('text-classification', join(goldens, 'longformer'), { device: 'webgpu' });
+  const { device, device_reason } = classify.info();
+  expect([device, device_reason]).toEqual(['wasm', expect.stringContaining("'global_attention'")]);
+  await classify.dispose();
+});
+
 onGpu('all-MiniLM-L6-v2 is right in f32, f16, q8 and q4: whole numbers differ as two roundings of activations do', async (own) => {
   env.gpu = withHalves(own);
   for (const dtype of ['f32', 'f16', 'q8', 'q4'] as const) {

@@ -147,6 +147,58 @@ describe('models that are not encoders', () => {
   });
 });
 
+describe('a Longformer, whose first token or question is global', () => {
+  const folder = join(goldens, 'longformer');
+  const answers = readJson('longformer/cases.json');
+
+  it('classifies texts and labels as in Python', async () => {
+    const classify = await pipeline('text-classification', folder);
+    for (const one of answers['text-classification'] as Case[]) {
+      expectAnswer(await classify(one.args[0], one.options), one.answer, bound(one), JSON.stringify(one.args));
+    }
+    await classify.dispose();
+    const byLabels = await pipeline('zero-shot-classification', folder);
+    for (const one of answers['zero-shot-classification'] as Case[]) {
+      expectAnswer(await byLabels(one.args[0], one.args[1], one.options), one.answer, bound(one), JSON.stringify(one));
+    }
+    await byLabels.dispose();
+  });
+
+  it('answers with the span of the highest logits', async () => {
+    const answer = await pipeline('question-answering', folder);
+    for (const { texts, input_ids, logits } of readJson('longformer/expected.json').answer) {
+      const [question, context] = texts as [string, string];
+      const first = input_ids.length - 1 - context.length; // each character is a token
+      let best = { sum: -Infinity, start: 0, end: 0 };
+      for (let start = 0; start < context.length; ++start) {
+        for (let end = start; end < Math.min(context.length, start + 15); ++end) {
+          const sum = logits[2 * (first + start)] + logits[2 * (first + end) + 1];
+          if (sum > best.sum) best = { sum, start, end: end + 1 };
+        }
+      }
+      const found = await answer(question, context, { max_answer_len: 15 });
+      expect(found).toMatchObject({ start: best.start, end: best.end, answer: context.slice(best.start, best.end) });
+    }
+    await answer.dispose();
+  });
+
+  it.each(['q16', 'q8', 'q4'] as const)('is near in %s', async (dtype) => {
+    const [exact, rounded] = [
+      await pipeline('text-classification', folder),
+      await pipeline('text-classification', folder, { dtype }),
+    ];
+    const text = 'The old boat waits below the bridge. '.repeat(6);
+    const scores = async (pipe: typeof exact) =>
+      Object.fromEntries((await pipe(text, { top_k: null })).map(({ label, score }) => [label, score]));
+    const [a, b] = [await scores(exact), await scores(rounded)];
+    // As in architectures_test.cpp, a share of typical values; scores are at most 1.
+    const most = { q16: 0.0015, q8: 0.1, q4: 0.5 }[dtype];
+    for (const [label, score] of Object.entries(a)) expect(Math.abs(b[label]! - score)).toBeLessThan(most);
+    await exact.dispose();
+    await rounded.dispose();
+  });
+});
+
 describe('zero-shot-classification', () => {
   it('is refused by a model whose labels are others', async () => {
     const classify = await pipeline('zero-shot-classification', headFiles('sequence', { label2id: { bad: 0, fair: 1, good: 2 } }));

@@ -353,6 +353,50 @@ describe('Trainer', () => {
     });
   }
 
+  it('makes the first token of a Longformer global below a new head, and needs to know the loss for it', async () => {
+    const base = filesOf(join(goldens, 'longformer'));
+    const config = JSON.parse(new TextDecoder().decode(base.get('config.json') as Uint8Array));
+    delete config.architectures;
+    base.set('config.json', new TextEncoder().encode(JSON.stringify(config)));
+    const rows = kLabelled.map((row) => ({ ...row }));
+    const options = { task: 'text-classification', threads: 1, epochs: 4 } as const;
+    for (const method of ['full', 'lora'] as const) {
+      const more = { method, target_modules: 'all-linear', learning_rate: 0.01, loss: 'CrossEntropyLoss' } as const;
+      const trainer = await Trainer.from_pretrained(base, {
+        ...options,
+        ...(method === 'lora' ? more : { ...more, target_modules: undefined }),
+      });
+      const reports = await reportsOf(trainer, rows);
+      expect(reports.at(-1)!.loss).toBeLessThan(reports[0]!.loss);
+      const said = await trainer.predict('the river and a boat', { top_k: null });
+      const files = await trainer.save();
+      await trainer.dispose();
+      const pipe = await (method === 'full'
+        ? pipeline('text-classification', files)
+        : pipeline('text-classification', base, { adapter: files } as object));
+      const again = await pipe('the river and a boat', { top_k: null });
+      const scores = (list: any[]) => list.map(({ score }) => score as number);
+      expect(largestDifference(scores(again), scores(said as any[]))).toBeLessThan(1e-4);
+      await pipe.dispose();
+      const tensors = nn.load_safetensors(
+        files[method === 'full' ? 'model.safetensors' : 'adapter_model.safetensors'] as Uint8Array,
+      );
+      expect(Object.keys(tensors).some((name) => /encoder\.layer\.1\.attention\.self\.value_global\./.test(name))).toBe(true);
+    }
+    const unknown = await Trainer.from_pretrained(base, options);
+    const pairs = kPairs.map(({ anchor, positive }, i) => ({
+      text: anchor,
+      text_pair: positive,
+      label: ['yes', 'no'][i % 2] as string,
+    }));
+    await expectError(
+      reportsOf(unknown, pairs),
+      'UnsupportedError',
+      /options of from_pretrained, because the first token is global/,
+    );
+    await unknown.dispose();
+  });
+
   const decoder = join(goldens, 'decoders/llama');
   const template =
     "{% for m in messages %}{{ '<|' ~ m.role ~ '|>' ~ m.content ~ '|end' }}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}";

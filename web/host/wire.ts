@@ -56,9 +56,9 @@ export const kHeadKindWords = [
 ] as const;
 
 /** What begin() accepts in addition to heads. 'own_lm': the head over the vocabulary if the model generates text, else none. 'ranking': 'sequence', or 'causal_lm' where that is all. */
-export type OtherHead = 'own_lm' | 'token_vectors' | 'sparse' | 'ranking';
+export type OtherHead = 'own_lm' | 'token_vectors' | 'sparse' | 'ranking' | 'new_sequence';
 
-export const kOtherHeadWords = ['own_lm', 'token_vectors', 'sparse', 'ranking'] as const;
+export const kOtherHeadWords = ['own_lm', 'token_vectors', 'sparse', 'ranking', 'new_sequence'] as const;
 
 /** How keys and values are kept. */
 export type KvCacheType = 'f32' | 'q8';

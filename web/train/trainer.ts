@@ -9,7 +9,7 @@ import { RemoteEngine } from '../engine/remote_engine.js';
 import type { EmbedOptions, LoadOptions, ModelInfo } from '../engine/types.js';
 import type { NamedBytes } from '../source/model_files.js';
 import type { ModelSpecifier } from '../source/types.js';
-import type { HeadKind } from '../host/seam.js';
+import type { LoadedHead } from '../host/seam.js';
 import { fullFiles } from '../host/wasm_files.js';
 import { readConfig, readLabels } from '../engine/labels.js';
 import { embed } from '../tasks/pipeline.js';
@@ -147,14 +147,16 @@ export class Trainer {
     toTargets(settings['target_modules']);
     toSaved(settings['modules_to_save']);
     checkLoss(settings['loss']);
-    const start = (head: HeadKind) => {
+    const start = (head: LoadedHead) => {
       const request = { where, model, options: load as LoadOptions, head };
       return options.worker ? RemoteEngine.load(request, 1, startTrainer) : Engine.load({ ...request, wasm: fullFiles });
     };
     const language = kLanguageHeads[options.task];
     const origin = originOf(model, options.revision);
     if (language) return new Trainer(await start(language), settings as unknown as Settings, true, origin);
-    const engine = await start('none');
+    const newHead = options.task === 'text-classification' && kHeadLosses.has(options.loss as string);
+    // Some encoders differ below a head.
+    const engine = await start(newHead ? 'new_sequence' : 'none');
     // Losses over vectors leave the checkpoint's head alone, so labels may be others than its own.
     const isOfVectors = typeof options.loss === 'string' && !kHeadLosses.has(options.loss);
     const own = kHeads[options.task as keyof typeof kHeads] as (typeof kHeads)[keyof typeof kHeads] | undefined;
