@@ -1,3 +1,4 @@
+// build: -Oz
 // ConvBERT, arXiv 2008.02496; transformers/models/convbert/modeling_convbert.py (v5.24.0). Differences from ELECTRA:
 // - attention has num_attention_heads / head_ratio heads, and its context half of the columns;
 // - the other half is a convolution whose weights each token gives (ops/span_convolution.h): the softmax of a matrix times the

@@ -1,3 +1,4 @@
+// build: -Oz
 // Longformer, arXiv 2004.05150; transformers/models/longformer/modeling_longformer.py (v5.24.0). Differences from RoBERTa:
 // - a token attends to half of attention_window tokens on each side;
 // - below heads for texts and for answers, the first token or all tokens of the question are global (ops/global_attention.h).

@@ -1,4 +1,4 @@
-// build: -Os
+// build: -Oz
 #include "ops/global_attention.h"
 
 #include <algorithm>

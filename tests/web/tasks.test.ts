@@ -176,7 +176,7 @@ describe('a Longformer, whose first token or question is global', () => {
           if (sum > best.sum) best = { sum, start, end: end + 1 };
         }
       }
-      const found = await answer(question, context, { max_answer_len: 15 });
+      const found = await answer(question, context, { max_answer_len: 15, align_to_words: false });
       expect(found).toMatchObject({ start: best.start, end: best.end, answer: context.slice(best.start, best.end) });
     }
     await answer.dispose();
