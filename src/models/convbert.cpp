@@ -90,6 +90,7 @@ void add_layer_targets(const TransformerConfig& config, const TransformerLayer& 
          if ((row + 1) % hidden == 0) set_weight_row(to, row / hidden, kept->data());
        }});
   list.targets.push_back({key + "bias", {width, 1}, true, [to = of.pointwise](auto row, auto* value) { to.bias[row] = *value; }});
+  list.place(&of.pointwise, of.pointwise.bias, 0, width);
   list.linear(at + "attention.output.dense", layer.attention_output, 0, hidden);
   list.norm(at + "attention.output.LayerNorm", layer.attention_norm, true);
   add_grouped(at + "intermediate.dense", layer.up, config.pointwise.up, list);
