@@ -31,6 +31,38 @@ describe('a packed decoder with LogitScore', () => {
   });
 });
 
+describe('a packed Longformer, with the matrices of its global tokens', () => {
+  const files = wideFiles(`${goldens}/longformer`);
+  for (const name of [
+    'cases.json',
+    'expected.json',
+    'gradients.json',
+    'gradients-first.safetensors',
+    'gradients-question.safetensors',
+  ])
+    files.delete(name);
+  const text = 'The old boat waits below the bridge. '.repeat(5);
+  const answersOf = async (model: Parameters<typeof pipeline>[1], dtype?: 'q16' | 'q8' | 'q4') => {
+    const classify = await pipeline('text-classification', model, { threads: 1, ...(dtype && { dtype }) });
+    const answer = await pipeline('question-answering', model, { threads: 1, ...(dtype && { dtype }) });
+    const out = [await classify(text, { top_k: null }), await answer('Where is the boat?', text)];
+    await classify.dispose();
+    await answer.dispose();
+    return out;
+  };
+
+  it('has the bits of q8 as native, and those of f32 as f32', async () => {
+    expect(await answersOf(await packed(files, 'native'), 'q8')).toEqual(await answersOf(files, 'q8'));
+    expect(await answersOf(await packed(files, 'f32'))).toEqual(await answersOf(files));
+  });
+
+  it.each(['q8', 'q4'] as const)('is near as %s', async (dtype) => {
+    const scores = (all: any[]) => all[0].map(({ score }: any) => score as number);
+    const exact = scores(await answersOf(files));
+    expect(largestDifference(scores(await answersOf(await packed(files, dtype))), exact)).toBeLessThan(0.1);
+  });
+});
+
 describe('packed bge-m3', () => {
   const { texts } = readJson('m3/expected.json') as { texts: string[] };
   const files = (without: string[] = []): Files => {

@@ -49,7 +49,7 @@ const kWidths =
   /^(hidden_size|d_model|emb_dim|n_embd|dim|intermediate_size|d_ff|n_inner|hidden_dim|ffn_dim|(en|de)coder_ffn_dim|head_dim|d_kv|embedding_size|intra_bottleneck_size|true_hidden_size|word_embed_proj_dim|moe_intermediate_size|global_head_dim|pooler_hidden_size|shared_intermediate_size)$/;
 /** Tables, heads and routers have as many rows as there are words, positions, labels or experts. */
 const kOtherRows =
-  /(?<!encoder\.)embed(?!dings_project|ding_hidden|dings\.embedding_tr|ding_tr)|wte|wpe|shared(?!_mlp)|router|parametrizations|positions|lm_head(?!\.dense)|classifier|score|decoder\.weight|predictions|relative_attention_bias|qa_outputs|conv_kernel_layer|count_pred\.2|pos_embedding/;
+  /(?<!encoder\.)embed(?!dings_project|ding_hidden|dings\.embedding_tr|ding_tr)|wte|wpe|shared(?!_mlp)|router|parametrizations|positions|lm_head(?!\.dense)|classifier(?!\.dense)|score|decoder\.weight|predictions|relative_attention_bias|qa_outputs|conv_kernel_layer|count_pred\.2|pos_embedding/;
 
 /** The tokenizer of models whose goldens begin with ids. */
 const kTokenizer = {
