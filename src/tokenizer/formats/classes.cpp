@@ -146,6 +146,8 @@ Result<TokenizerClass> with_rules(TokenizerClass found, const ClassQuestion& fol
   }
   found.rules = rules_named(found.name);
   if (is_code(found.name)) return refusal(found, "wattn does not have its rules");
+  // A subclass that changes nothing.
+  if (found.name == "ConvBertTokenizer" && !folder.has_file) found.rules = rules_named("BertTokenizer");
   if (!found.rules && !folder.has_file) return refusal(found, kNeedsFile);
   // Repositories of these two have a tokenizer.json that others made, as transformers writes none.
   if (found.rules && folder.has_file && (found.name == "MarianTokenizer" || found.name == "M2M100Tokenizer")) found.rules = nullptr;

@@ -111,6 +111,14 @@ TEST(ClassTokenizer, RefusesClassesThatAreCodeByName) {
   }
 }
 
+TEST(ClassTokenizer, ReadsConvBertsVocabularyAsBerts) {
+  const TokenizerFile vocab{"vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n##b\nb\nB\n"};
+  const auto settings = [](const char* more) { return std::string(R"({"tokenizer_class": "ConvBertTokenizer")") + more + "}"; };
+  const std::string plain = settings(""), cased = settings(R"(, "do_lower_case": false)");
+  EXPECT_EQ(tokens({vocab, {"tokenizer_config.json", plain}}, u"ab B c"), (Tokens{"[CLS]", "a", "##b", "b", "[UNK]", "[SEP]"}));
+  EXPECT_EQ(tokens({vocab, {"tokenizer_config.json", cased}}, u"ab B c"), (Tokens{"[CLS]", "a", "##b", "B", "[UNK]", "[SEP]"}));
+}
+
 // Code of the repository's own is not run: its class counts, even for types whose class transformers does not believe.
 TEST(ClassTokenizer, TakesTheNamedClassBesideCode) {
   const auto name_of = [](const std::string& settings) {
