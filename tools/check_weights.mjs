@@ -99,6 +99,7 @@ function reference(model, texts) {
   const out = join(kPlace, 'references', model.name);
   const folder = model.folder ?? join(kPlace, model.name);
   if (!existsSync(join(out, 'done.json'))) {
+    mkdirSync(kPlace, { recursive: true });
     const file = join(kPlace, 'texts.json');
     writeFileSync(file, JSON.stringify(texts));
     const words = { pooling: 'mean', ...model, folder, out, downloads: download(model), texts: file };
