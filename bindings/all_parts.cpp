@@ -25,9 +25,10 @@ bool add(const Functions&... parts) {
   return (Part<Functions>::add(parts) && ...);
 }
 
-[[maybe_unused]] const bool kAdded = add(kMoreActivations, kMoreBlockTypes, kMoreOps, kQ8Cache, kKnownTokenModels, kClassFolders,
-                                         kMoreArchs, kMoreRopeTypes, kExpertLayers, kConvolutions, kOwnOutputs, kRareAdapters,
-                                         kSpanLoader, kLabelLoader, kTaskAdapters, kAdaptedWords, kRetrievalReader, kDecodeTable);
+[[maybe_unused]] const bool kAdded =
+    add(kMoreActivations, kMoreBlockTypes, kMoreOps, kQ8Cache, kKnownTokenModels, kClassFolders, kMoreArchs, kMoreRopeTypes,
+        kExpertLayers, kConvolutions, kGatedDeltas, kOwnOutputs, kRareAdapters, kSpanLoader, kLabelLoader, kTaskAdapters,
+        kAdaptedWords, kRetrievalReader, kDecodeTable);
 
 #ifndef __EMSCRIPTEN__  // 8 kB that pages with models do without
 [[maybe_unused]] const bool kIsFast = add(kByteWords, kStageWords);

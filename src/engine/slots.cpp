@@ -78,6 +78,7 @@ Result<void> Slots::reserve(const SlotCapacity& capacity) {
   arena_.reset();
   held_ = take(arena_, capacity);
   held_bytes_ = arena_.used();
+  if (recurs()) held_.read.assign(static_cast<std::size_t>(capacity.slots), 0);
   return {};
 }
 
@@ -93,7 +94,31 @@ void Slots::limit_prefixes(std::int64_t most_bytes) {
   const Plan& plan = model_.generator().plan();
   const auto blocks = (model_.context_length() + Prefixes::kBlockTokens - 1) / Prefixes::kBlockTokens;
   const std::uint64_t usual = std::min(static_cast<std::uint64_t>(blocks) * Prefixes::block_bytes(plan), kUsualPrefixBytes);
+  if (recurs()) most_bytes = 0;
   prefixes_.set_limit(plan, most_bytes < 0 ? usual : static_cast<std::uint64_t>(most_bytes));
+}
+
+bool Slots::recurs() const { return model_.generator().plan().keys_values.state_layers > 0; }
+
+void Slots::copy(std::int64_t from, std::int64_t to, std::int64_t tokens) {
+  copy_slot(held_.cache, from, to, tokens);
+  if (!held_.read.empty()) held_.read[static_cast<std::size_t>(to)] = held_.read[static_cast<std::size_t>(from)];
+}
+
+// Recurrent states have read each token before the next ones, and no others.
+Result<void> Slots::read_states(const Batch& batch) {
+  for (std::int64_t i = 0; i < batch.batch() && !held_.read.empty(); ++i) {
+    const std::int32_t begin = batch.seq_start[i], count = batch.seq_start[i + 1] - begin;
+    if (count == 0) continue;
+    std::int32_t& read = held_.read[static_cast<std::size_t>(batch.slots[i])];
+    const std::int32_t position = batch.position_ids[begin];
+    if (position != 0 && position != read) {
+      return unsupported_error("this model has layers with a recurrent state: expected the token at position " +
+                               std::to_string(read) + " of a sequence next, found that at " + std::to_string(position));
+    }
+    read = position + count;
+  }
+  return {};
 }
 
 void Slots::forget_prefixes(int adapter) {
@@ -137,6 +162,7 @@ Result<const float*> Slots::run(const Batch& batch, Taps* taps, std::size_t laye
   if (model_.decoder()) {
     if (auto e = check_slots(batch.sources, batch.batch(), held_.cross_kv.cache.slots, "sources"); !e.ok()) return e.error();
   }
+  if (auto e = read_states(batch); !e.ok()) return e.error();
   arena_.rewind(held_bytes_);
   const PassStates states{&held_.cache, model_.decoder() ? &held_.cross_kv : nullptr};
   forward(generator.plan(), generator.compute(model_.team()), batch, states, arena_, held_.hidden, taps, layers);

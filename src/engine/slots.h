@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "core/arena.h"
 #include "core/result.h"
@@ -53,7 +54,9 @@ class Slots {
   float* logits(const float* hidden, std::span<const std::int64_t> rows);
   // Logits [vocab] of a vector [hidden] to which the final norm is applied first.
   const float* logit_lens(const float* hidden);
-  void copy(std::int64_t from, std::int64_t to, std::int64_t tokens) { copy_slot(held_.cache, from, to, tokens); }
+  void copy(std::int64_t from, std::int64_t to, std::int64_t tokens);
+  // Whether slots have recurrent states: then a sequence is read from its beginning to its end, and nothing of it is kept.
+  bool recurs() const;
 
   // Prefixes, of decoders alone. A slot filled from one has the bits of a slot that read its tokens.
 
@@ -80,12 +83,14 @@ class Slots {
   struct Held {
     KvCache cache;
     CrossKv cross_kv;
-    float* states = nullptr;  // [source_length, hidden]
-    float* hidden = nullptr;  // [token_budget, hidden]
-    float* rows = nullptr;    // [slots + more_rows, hidden]
-    float* logits = nullptr;  // [slots + more_rows, vocab]
+    float* states = nullptr;           // [source_length, hidden]
+    float* hidden = nullptr;           // [token_budget, hidden]
+    float* rows = nullptr;             // [slots + more_rows, hidden]
+    float* logits = nullptr;           // [slots + more_rows, vocab]
+    std::vector<std::int32_t> read{};  // [slots] tokens that recurrent states have read; empty: there are none
   };
   Held take(Arena& arena, const SlotCapacity& capacity) const;
+  Result<void> read_states(const Batch& batch);
 
   Model& model_;
   Arena arena_;

@@ -47,7 +47,10 @@ Plan Builder::build(std::span<TransformerLayer> layers) {
     into_stream(layer_steps(kStreamValue));
     layer.steps = end();
     layer.weights = &layer_->begin;
-    layer.state = config_.convolves(index_) ? plan.keys_values.product_layers++ : plan.keys_values.layers++;
+    State& states = plan.keys_values;
+    layer.state = config_.convolves(index_)      ? states.product_layers++
+                  : config_.is_recurrent(index_) ? states.state_layers++
+                                                 : states.layers++;
     if (config_.scale_by_layer) layer.score_divisor = static_cast<float>(index_ + 1);
     if (!config_.cross_attention || for_training_) continue;
     begin("source");
@@ -115,9 +118,10 @@ Id Builder::layer_steps(Id x) {
   const bool attention_norm = config_.input_norms && (index_ > 0 || config_.first_attention_norm);
   Id read = attention_norm && !is_post() ? norm(x, "attention_norm", layer_->attention_norm) : x;
   const Id beside = config_.residual == Residual::kParallel ? norm(x, "ffn_norm", layer_->ffn_norm) : read;
-  Id y = config_.convolves(index_) ? short_convolution(read)
-         : rare && rare->attention ? rare->attention(*this, read)
-                                   : attend(query_key_value(read));
+  Id y = config_.convolves(index_)      ? short_convolution(read)
+         : config_.is_recurrent(index_) ? Part<GatedDeltas>::get()->layer(*this, read)
+         : rare && rare->attention      ? rare->attention(*this, read)
+                                        : attend(query_key_value(read));
   if (config_.output_norms) y = norm(again(y), "attention_output_norm", layer_->attention_output_norm);
   dropped(y, DropPlace::kAttention);
   x = named(residual(y, x, "attention_norm", layer_->attention_norm), "attention.output");
@@ -142,8 +146,8 @@ Weight LayerBuilder::of_keys(Weight weight) const {
 }
 
 Id LayerBuilder::query_key_value(Id x) {
-  return step({.op = Op::kLinear, .x = x}, of_keys({"query_key_value", &layer_->qkv, Hold::kSensitive, config_.biases.qkv,
-                                                    config_.qkv_width(), value(x).width}));
+  return step({.op = Op::kLinear, .x = x},
+              of_keys({"query_key_value", &layer_->qkv, Hold::kSensitive, config_.biases.qkv, config_.qkv_rows(), value(x).width}));
 }
 
 Id LayerBuilder::attend(Id qkv) {
@@ -164,11 +168,11 @@ Id LayerBuilder::attend(Id qkv) {
   }
   if (config_.query_key_norm_last) qkv = query_key_norms(qkv, shape);
   show_query_key_value(qkv);
-  const Id context =
-      step({.op = Op::kAttention, .x = qkv, .other = disentangled ? relative_queries_keys() : Id{-1}, .attention = shape},
-           distance_bias());
-  return linear(named(context, "attention.context"), "attention_output", layer_->attention_output, config_.layer_size(),
-                config_.biases.attention_output);
+  Id context = step({.op = Op::kAttention, .x = qkv, .other = disentangled ? relative_queries_keys() : Id{-1}, .attention = shape},
+                    distance_bias());
+  context = named(context, "attention.context");
+  if (config_.attention_gate) context = step({.op = Op::kSigmoidGate, .x = context, .other = qkv});
+  return linear(context, "attention_output", layer_->attention_output, config_.layer_size(), config_.biases.attention_output);
 }
 
 void LayerBuilder::show_query_key_value(Id qkv) {
@@ -288,6 +292,7 @@ void Builder::head() {
   }
   plan.keys_values.shape = config_.attention_shape();
   plan.keys_values.product_width = config_.hidden_size;
+  if (plan.keys_values.state_layers > 0) plan.keys_values.state_size = Part<GatedDeltas>::get()->state_size(config_);
   if (config_.cross_attention) plan.cross_keys_values = {cross_constants().shape, config_.num_hidden_layers};
 }
 

@@ -66,6 +66,7 @@ namespace wattn {
   ARCH(kPhiFused)              \
   ARCH(kPhi)                   \
   ARCH(kPhi3)                  \
+  ARCH(kQwen35)                \
   ARCH(kRoFormer)              \
   ARCH(kSmolLm3)               \
   ARCH(kSqueezeBert)           \

@@ -1,5 +1,5 @@
-// The text part of models that also read images: Gemma 3, Qwen2-VL, Qwen2.5-VL, Qwen3-VL, Ministral 3 and LFM2-VL
-// (transformers/models/*/configuration_*.py, v5.24.0). Without images, the three positions of a Qwen token are equal.
+// The text part of models that also read images: Gemma 3, Qwen2-VL, Qwen2.5-VL, Qwen3-VL, Qwen3.5, Ministral 3 and
+// LFM2-VL // (transformers/models/*/configuration_*.py, v5.24.0). Without images, the three positions of a Qwen token are equal.
 #include "models/arch.h"
 
 namespace wattn {
@@ -18,6 +18,7 @@ constexpr TextPart kParts[] = {
     {"mistral3", nullptr, ""},
     {"qwen2_5_vl", "qwen2", kQwenDefaults},
     {"qwen2_vl", "qwen2", kQwenDefaults},
+    {"qwen3_5", "qwen3_5_text", ""},
     {"qwen3_vl", "qwen3", R"("rope_theta": 500000, "max_position_embeddings": 128000, )"},
 };
 

@@ -68,6 +68,10 @@ struct TransformerLayer {
     LinearWeights kernel;     // [heads * kernel, query_width]
     LinearWeights values;     // [query_width, hidden]
   } span;
+  LinearWeights delta_in;     // [GatedDelta::columns(), hidden]: of a Gated DeltaNet, in place of attention
+  LinearWeights delta_gates;  // [2 * value_heads, hidden]: b, then a
+  LinearWeights delta_out;    // [hidden, value_width]
+  std::shared_ptr<struct GatedDelta> gated_delta;
   float* begin = nullptr;  // of the layer's weights, which are followed by those of the next layer
 };
 
@@ -105,6 +109,17 @@ struct Convolutions {
 extern const Convolutions kConvolutions;
 
 class LayerBuilder;
+
+// Layers with a Gated DeltaNet (gated_delta.cpp).
+struct GatedDeltas {
+  void (*take)(Arena& arena, const Kernels& kernels, const TransformerConfig& config, std::shared_ptr<GatedDelta>& to);
+  // x: what attention would read.
+  PlanId (*layer)(LayerBuilder& builder, PlanId x);
+  void (*add_targets)(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer, std::size_t i,
+                      TargetList& list);
+  std::int64_t (*state_size)(const TransformerConfig& config);
+};
+extern const GatedDeltas kGatedDeltas;
 
 // Layers of a rare architecture, which its configuration names. Null: as usual.
 struct RareLayers {

@@ -78,6 +78,7 @@ struct TransformerConfig {
   bool query_key_norm = false;         // RMSNorm of each head of queries and keys, before rotary positions
   bool query_key_norm_joined = false;  // and that over all heads together
   bool query_key_norm_last = false;    // after rotary positions
+  bool attention_gate = false;         // the query matrix also has a gate of each head, by whose sigmoid its context is multiplied
   FeedForward feed_forward = FeedForward::kPlain;
   // A mixture of experts in place of some layers' feed-forward: the sum of the top_k experts' outputs, by their softmax.
   struct {
@@ -132,6 +133,13 @@ struct TransformerConfig {
     std::vector<bool> layers{};  // whether each layer has one; empty: none does
     bool bias = false;           // of its matrices and filter
   } short_convolution;
+  // Gated DeltaNet in place of some layers' attention (ops/gated_delta.h).
+  struct {
+    std::int64_t key_heads = 0, value_heads = 0;
+    std::int64_t key_dim = 0, value_dim = 0;  // of a head
+    std::int64_t kernel = 0;                  // tokens of the convolution
+    std::vector<bool> layers{};               // whether each layer has one; empty: none does
+  } gated_delta;
   // SqueezeBERT's independent groups of inputs and outputs of each matrix: its tensors are [out, in / groups, 1]. 0: matrices are
   // whole. ConvBERT has them in up and down.
   struct {
@@ -182,6 +190,8 @@ struct TransformerConfig {
   std::int64_t query_width() const { return num_attention_heads * head_size(); }
   std::int64_t kv_width() const { return kv_heads() * head_size(); }
   std::int64_t qkv_width() const { return query_width() + 2 * kv_width(); }
+  // Rows of the matrix of queries, keys and values, and gates.
+  std::int64_t qkv_rows() const { return qkv_width() + (attention_gate ? query_width() : 0); }
   AttentionShape attention_shape() const { return {.heads = num_attention_heads, .kv_heads = kv_heads(), .head_dim = head_size()}; }
   // A disentangled score is the sum of three products.
   float score_scale() const {
@@ -198,6 +208,11 @@ struct TransformerConfig {
   bool convolves(std::int64_t layer) const {
     return !short_convolution.layers.empty() && short_convolution.layers[static_cast<std::size_t>(layer)];
   }
+  bool is_recurrent(std::int64_t layer) const {
+    return !gated_delta.layers.empty() && gated_delta.layers[static_cast<std::size_t>(layer)];
+  }
+  // What has no derivative.
+  bool learns_nothing() const { return attention_gate || !gated_delta.layers.empty(); }
   bool is_rotary(std::int64_t layer) const {
     return relative_positions == RelativePositions::kRotary &&
            (rotary_layers.empty() || rotary_layers[static_cast<std::size_t>(layer)]);
@@ -262,7 +277,8 @@ struct TransformerNames {
   const char* short_convolution_in = nullptr;  // [3 * hidden, hidden]
   const char* short_convolution = nullptr;     // [hidden, 1, kernel]
   const char* short_convolution_out = nullptr;
-  const char* pooler = nullptr;  // dense layer over the first token
+  const char* gated_delta = nullptr;  // the module with a Gated DeltaNet's weights
+  const char* pooler = nullptr;       // dense layer over the first token
   const char* cross_query = nullptr;
   const char* cross_key = nullptr;
   const char* cross_value = nullptr;

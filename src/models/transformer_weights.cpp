@@ -86,6 +86,9 @@ void Transformer::take_weight(Arena& arena, const Weight& weight) {
     case Hold::kExperts:
       Part<ExpertLayers>::get()->take(arena, *kernels_, type_, config_, *static_cast<std::shared_ptr<Experts>*>(weight.at));
       break;
+    case Hold::kGatedDelta:
+      Part<GatedDeltas>::get()->take(arena, *kernels_, config_, *static_cast<std::shared_ptr<GatedDelta>*>(weight.at));
+      break;
     case Hold::kDistances:
       *static_cast<DistanceBias*>(weight.at) = take_distance_bias(arena, config_.num_attention_heads, positions_);
       break;
@@ -270,9 +273,13 @@ void Transformer::add_layer_targets(TargetList& list, const TransformerNames& na
   const auto norm = [&](const char* name, const LayerNorm& of) { list.norm(named(name), of, biases.norms, offset); };
   const bool attention_norm = config_.input_norms && (i > 0 || config_.first_attention_norm);
   if (pre_norm && attention_norm) norm(names.attention_norm, layer.attention_norm);
-  const bool convolves = config_.convolves(static_cast<std::int64_t>(i));
+  const bool convolves = config_.convolves(static_cast<std::int64_t>(i)),
+             recurs = config_.is_recurrent(static_cast<std::int64_t>(i));
+  const bool attends = !convolves && !recurs;
   if (convolves) {
     Part<Convolutions>::get()->add_short_targets(config_, names, layer, i, list);
+  } else if (recurs) {
+    Part<GatedDeltas>::get()->add_targets(config_, names, layer, i, list);
   } else if ((names.heads_in_turn || names.quarters_in_turn) && !is_gguf) {
     const std::int64_t head = config_.head_size();
     const std::size_t before = list.targets.size();
@@ -295,11 +302,22 @@ void Transformer::add_layer_targets(TargetList& list, const TransformerNames& na
   } else if (names.query_key_value) {
     matrix(names.query_key_value, layer.qkv, 0, config_.qkv_width(), biases.qkv);
   } else {
-    rotated(names.query, 0, queries);
+    if (config_.attention_gate) {
+      // The rows of each head's query, then those of its gate.
+      const auto place_of = [head = config_.head_size(), gates = config_.qkv_width()](std::int64_t row) {
+        const std::int64_t at = row % (2 * head), first = row / (2 * head) * head;
+        return at < head ? first + at : gates + first + at - head;
+      };
+      const std::size_t before = list.targets.size();
+      list.permuted_linear(named(names.query), layer.qkv, 2 * queries, biases.qkv, true, place_of);
+      for (std::size_t target = before; target < list.targets.size(); ++target) list.targets[target].place_of = place_of;
+    } else {
+      rotated(names.query, 0, queries);
+    }
     rotated(names.key, queries, keys);
     matrix(names.value, layer.qkv, queries + keys, keys, biases.qkv);
   }
-  if (config_.query_key_norm && !convolves) {
+  if (config_.query_key_norm && attends) {
     list.norm(named(names.query_norm), layer.query_norm, false, offset);
     list.norm(named(names.key_norm), layer.key_norm, false, offset);
   }
@@ -308,7 +326,7 @@ void Transformer::add_layer_targets(TargetList& list, const TransformerNames& na
     list.linear(named(names.relative_key), layer.relative_qk, queries, keys, false);
   }
   if (config_.t5.each_layer) add_distance_targets(list, named(names.relative_attention_bias), layer.distance_bias);
-  if (!convolves) matrix(names.attention_output, layer.attention_output, 0, hidden, biases.attention_output);
+  if (attends) matrix(names.attention_output, layer.attention_output, 0, hidden, biases.attention_output);
   if (!pre_norm) norm(names.attention_norm, layer.attention_norm);
   if (config_.output_norms) norm(names.attention_output_norm, layer.attention_output_norm);
   if (config_.cross_attention) {

@@ -68,6 +68,9 @@ struct KvCache {
   std::int64_t product_width = 0, product_layers = 0;
   float* products = nullptr;  // [slots][product_layers][length][product_width]
   bool q8 = false;            // keys and values are in 8 bits
+  // Recurrent states (ops/gated_delta.h), which belong to all that a slot has read: a sequence with one cannot be cut.
+  std::int64_t state_size = 0, state_layers = 0;
+  float* states = nullptr;  // [slots][state_layers][state_size]
 
   std::int64_t key_size() const { return q8 ? Q8Rows::size(length, shape.head_dim, shape.head_dim) : length * shape.head_dim; }
   std::int64_t head_size() const {
@@ -82,6 +85,7 @@ struct KvCache {
   float* products_at(std::int64_t slot, std::int64_t layer) const {
     return products + (slot * product_layers + layer) * length * product_width;
   }
+  float* states_at(std::int64_t slot, std::int64_t layer) const { return states + (slot * state_layers + layer) * state_size; }
 };
 KvCache take_kv_cache(Arena& arena, const AttentionShape& shape, std::int64_t layers, std::int64_t slots, std::int64_t length,
                       bool q8 = false);
@@ -91,7 +95,7 @@ struct SlotTokens {
   std::int64_t slot = 0, begin = 0;
 };
 // Copies that many tokens to another slot of the same cache, or of one that has the same layers and shape. Nothing else changes
-// there.
+// there, but recurrent states, which are copied as they are.
 void copy_tokens(const SlotTokens& from, const SlotTokens& to, std::int64_t tokens);
 // Copies the first tokens of slot `from` to slot `to` of the same cache, or of target, which has the same layers and shape.
 inline void copy_slot(const KvCache& cache, std::int64_t from, std::int64_t to, std::int64_t tokens,

@@ -136,6 +136,8 @@ constexpr GradientRow kRows[] = {
      [](const GradientCall& call) { take_global_attention_backward(call.forward); }},
     {Reads::kToLearn, Reads::kNo, Reads::kNo, false, false, depthwise_backward},
     {Reads::kYes, Reads::kYes, Reads::kNo, true, false, dynamic_backward},
+    {Reads::kNo, Reads::kNo, Reads::kNo, false, false, nullptr},  // gated_delta: tasks refuse to train it
+    {Reads::kNo, Reads::kNo, Reads::kNo, false, false, nullptr},  // sigmoid_gate, of the same models
 };
 
 }  // namespace

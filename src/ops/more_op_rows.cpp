@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "ops/experts.h"
+#include "ops/gated_delta.h"
 #include "ops/global_attention.h"
 #include "ops/norm.h"
 #include "ops/op.h"
@@ -73,6 +74,18 @@ void join(const OpCall& call) {
   }
 }
 
+void sigmoid_gate(const OpCall& call) {
+  for_parts(*call.pass.compute, call.rows, 1, 16, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const float* x = call.x + i * call.width;
+      float* out = call.out + i * call.width;
+      const float* gate = call.other + (i + 1) * call.other_width - call.width;
+      call.pass.compute->kernels.activate(Activation::kSigmoid, gate, out, call.width);
+      for (std::int64_t j = 0; j < call.width; ++j) out[j] *= x[j];
+    }
+  });
+}
+
 constexpr OpRow kRows[] = {
     {OpWidth::kFactorTimesX, false, false, windows, nullptr},
     {OpWidth::kOfX, false, false, run_experts, [](const OpCall& call) { take(call); }},
@@ -83,6 +96,8 @@ constexpr OpRow kRows[] = {
     {OpWidth::kContext, false, false, global_attention, take_global_attention},
     {OpWidth::kOfX, false, false, depthwise_convolution, nullptr},
     {OpWidth::kOfX, false, false, dynamic_convolution, nullptr},
+    {OpWidth::kRowsOfWeight, false, false, gated_delta, gated_delta_scratch},
+    {OpWidth::kOfX, false, false, sigmoid_gate, nullptr},
 };
 
 }  // namespace

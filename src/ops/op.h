@@ -44,6 +44,8 @@ enum class Op : std::uint8_t {
   kDepthwise,  // of each column a sum over the tokens around, by weights of its own; weight: LinearWeights in f32, [width, kernel]
   kDynamicConvolution,  // of each head's columns of x the same by weights that the token gives: the softmax of `factor` columns of
                         // other; attention: how many heads
+  kGatedDelta,          // of the columns q, k, v and z; other: b and a (ops/gated_delta.h); variant: Activation; weight: GatedDelta
+  kSigmoidGate,         // x * sigmoid(the last columns of other, as many as x has)
 };
 constexpr int kCommonOps = static_cast<int>(Op::kWindows);
 
@@ -118,9 +120,9 @@ struct OpCall {
   const AttentionStep* attention = nullptr;
   std::uint8_t variant = 0;
   float factor = 1;
-  std::int64_t rows = 0, x_width = 0, width = 0;
+  std::int64_t rows = 0, x_width = 0, other_width = 0, width = 0;
   const float* x = nullptr;      // [rows, x_width]
-  const float* other = nullptr;  // [rows, width], of attention: [buckets, ..]
+  const float* other = nullptr;  // [rows, other_width], of attention: [buckets, ..]
   float* out = nullptr;          // [rows, width]
   std::int64_t layer = -1;       // whose step it is
   std::int64_t state = 0;        // of the layer

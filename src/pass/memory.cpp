@@ -189,6 +189,7 @@ OpCall call_of(const Plan& plan, const SectionUse& use, const Step& step, const 
   call.factor = step.factor;
   call.rows = rows_of(values[rows_id].rows, pass.sizes);
   if (step.x >= 0) call.x_width = values[step.x].width;
+  if (step.other >= 0) call.other_width = values[step.other].width;
   if (step.out >= 0) call.width = values[step.out].width;
   return call;
 }

@@ -193,6 +193,9 @@ KvCache take_kv_cache(Arena& arena, const Plan& plan, std::int64_t slots, std::i
   cache.product_width = state.product_width;
   cache.product_layers = state.product_layers;
   cache.products = arena.take<float>(slots * state.product_layers * cache.length * state.product_width);
+  cache.state_size = state.state_size;
+  cache.state_layers = state.state_layers;
+  cache.states = arena.take<float>(slots * state.state_layers * state.state_size);
   return cache;
 }
 

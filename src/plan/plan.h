@@ -54,15 +54,16 @@ struct Step {
 
 // How a weight is held in memory.
 enum class Hold : std::uint8_t {
-  kMatrix,     // Linear in the model's dtype
-  kSensitive,  // Linear, at least q8: values are as sensitive as all later matrices together (bench/README.md)
-  kNorm,       // LayerNorm
-  kFineTable,  // Embedding of few rows that are part of every token, at least q16: int8 would save little and cost accuracy
-  kWords,      // WordTable: rows in the model's dtype, unless the head over the vocabulary has them
-  kExperts,    // std::shared_ptr<Experts>
-  kDistances,  // DistanceBias of one layer
-  kFilter,     // Linear in f32: a few weights for each channel
-  kConstant,   // a table that is computed, or that all layers share
+  kMatrix,      // Linear in the model's dtype
+  kSensitive,   // Linear, at least q8: values are as sensitive as all later matrices together (bench/README.md)
+  kNorm,        // LayerNorm
+  kFineTable,   // Embedding of few rows that are part of every token, at least q16: int8 would save little and cost accuracy
+  kWords,       // WordTable: rows in the model's dtype, unless the head over the vocabulary has them
+  kExperts,     // std::shared_ptr<Experts>
+  kDistances,   // DistanceBias of one layer
+  kFilter,      // Linear in f32: a few weights for each channel
+  kGatedDelta,  // std::shared_ptr<GatedDelta>
+  kConstant,    // a table that is computed, or that all layers share
 };
 
 enum class Learned : std::uint8_t {
@@ -110,6 +111,7 @@ struct State {
   AttentionShape shape{};                              // of keys and values
   std::int64_t layers = 0;                             // that have them
   std::int64_t product_width = 0, product_layers = 0;  // of short convolutions
+  std::int64_t state_size = 0, state_layers = 0;       // of recurrent states
   bool q8 = false;                                     // keys and values are kept in 8 bits
 };
 

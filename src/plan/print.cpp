@@ -28,7 +28,9 @@ const char* name_of(Op op) {
                                     "join",
                                     "global_attention",
                                     "depthwise",
-                                    "dynamic_convolution"};
+                                    "dynamic_convolution",
+                                    "gated_delta",
+                                    "sigmoid_gate"};
   return kNames[static_cast<int>(op)];
 }
 
@@ -52,6 +54,7 @@ const char* variant_of(const Step& step) {
     case Op::kActivate:
     case Op::kGate:
     case Op::kExperts:
+    case Op::kGatedDelta:
       return kActivations[step.variant];
     default:
       return "";

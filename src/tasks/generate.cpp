@@ -125,7 +125,8 @@ Result<std::unique_ptr<Generation>> Generation::begin(Model& model, const std::v
   }
   out->rows_from_ = request.rows_from;
   out->pauses_ = request.pauses || !request.rows_from.empty();
-  out->num_proposed_ = width > 1 || out->pauses_ ? 0 : std::clamp<std::int64_t>(request.num_proposed, 0, kMostProposed);
+  out->num_proposed_ =
+      width > 1 || out->pauses_ || model.slots().recurs() ? 0 : std::clamp<std::int64_t>(request.num_proposed, 0, kMostProposed);
   capacity.more_rows = std::max(slots * out->num_proposed_, out->rows_from_.empty() ? 0 : kShownRows);
   if (model.decoder()) {
     capacity.sources = static_cast<std::int64_t>(prompts.size());

@@ -15,7 +15,7 @@ Result<void> check(const Model& model, const Batch& batch, std::span<const float
   const TransformerConfig& config = model.transformer().config();
   if (model.transformer().weight_type() != WeightType::kF32)
     return input_error("gradient: expected a model loaded with dtype 'f32'");
-  if (model.decoder() || config.is_static() || config.in_groups()) {
+  if (model.decoder() || config.is_static() || config.in_groups() || config.learns_nothing()) {
     return unsupported_error("gradient: expected a model with one stack of trainable layers");
   }
   const std::int64_t tokens = batch.tokens(), size = tokens * config.hidden_size;

@@ -20,6 +20,7 @@ std::uint64_t bytes_of(const Model& model, std::size_t tokens) {
 
 Result<void> reserve(Model& model, std::size_t tokens) {
   if (!model.has_lm_head() || model.decoder()) return input_error("prefix: expected a decoder with a language-model head");
+  if (model.slots().recurs()) return unsupported_error("prefix: layers with a recurrent state cannot continue from a saved prefix");
   if (tokens > 0 && std::cmp_less_equal(tokens, model.context_length())) {
     return model.slots().reserve({.slots = 1, .length = static_cast<std::int64_t>(tokens)});
   }

@@ -16,12 +16,12 @@ struct TapRows {
   bool of_source = false;
 };
 
-// name: of a tap inside a layer. One with experts or a short convolution lacks some.
+// name: of a tap inside a layer. One with experts, or without attention, lacks some.
 TapRows layer_tap(const TransformerConfig& config, std::int64_t layer, std::string_view name) {
   if (name == "intermediate") return {config.has_experts(layer) ? 0 : config.intermediate_size};
   if (name == "output") return {config.hidden_size};
   if (name == "attention.output") return {config.layer_size()};
-  if (config.convolves(layer)) return {};
+  if (config.convolves(layer) || config.is_recurrent(layer)) return {};
   if (name == "attention.query" || name == "attention.context") return {config.query_width()};
   if (name == "attention.key" || name == "attention.value") return {config.kv_width()};
   if (!config.cross_attention) return {};

@@ -45,6 +45,9 @@ Result<void> Trainer::prepare() {
   }
   if (options_.method != TrainMethod::kHead && transformer.config().in_groups())
     return unsupported_error("method: expected 'head', the only method for matrices in groups (SqueezeBERT's), found another");
+  if (options_.method != TrainMethod::kHead && transformer.config().learns_nothing())
+    return unsupported_error(
+        "method: expected 'head', the only method for layers with a Gated DeltaNet (Qwen3.5's), found another");
   stacks_.push_back({&model_.transformer(), &model_.arch().names});
   if (model_.decoder()) {
     stacks_.push_back({model_.decoder(), &model_.arch().decoder_names});

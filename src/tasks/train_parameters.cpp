@@ -377,6 +377,8 @@ void Trainer::add_weights(const Transformer& stack, std::span<const Weight> valu
         break;
       case Hold::kWords:
         break;  // prepare_embeddings() adds them
+      case Hold::kGatedDelta:
+        break;  // prepare() refuses models with one
     }
   }
 }

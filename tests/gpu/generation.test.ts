@@ -97,6 +97,7 @@ const architectures: Record<string, RegExp | undefined> = {
       .map((name) => [`variants/decoders/${name}`, undefined]),
   ),
   'variants/decoders/lfm2': /'short_convolution'/,
+  'variants/decoders/qwen3-5': /'gated_delta'/,
 };
 
 /** The others have the same kernels there. */

@@ -18,7 +18,7 @@ export const kFamilies = {
   ],
   decoder: [
     ...'llama smollm gemma3 gemma mistral qwen2 qwen3 gpt2 gemma2'.split(' ').map((name) => `decoders/${name}`),
-    ...'phi3 phi gpt-neox-in-turn smollm3 gpt-neox phi3-partial opt granite stablelm-parallel stablelm olmo2 lfm2-bias gpt-neo gpt-bigcode bloom starcoder2 arcee exaone4 olmo3 granite-4 cohere cohere2 ernie4-5 glm glm4 gptj helium hunyuan ministral vaultgemma codegen exaone minicpm mobilellm ministral3 modernbert-decoder mpt nanochat olmo'
+    ...'phi3 phi gpt-neox-in-turn smollm3 gpt-neox phi3-partial opt granite stablelm-parallel stablelm olmo2 lfm2-bias qwen3-5 gpt-neo gpt-bigcode bloom starcoder2 arcee exaone4 olmo3 granite-4 cohere cohere2 ernie4-5 glm glm4 gptj helium hunyuan ministral vaultgemma codegen exaone minicpm mobilellm ministral3 modernbert-decoder mpt nanochat olmo'
       .split(' ')
       .map((name) => `variants/decoders/${name}`),
   ],
@@ -46,7 +46,7 @@ export async function answerOf(
 
 /** Members of config.json that are widths. */
 const kWidths =
-  /^(hidden_size|d_model|emb_dim|n_embd|dim|intermediate_size|d_ff|n_inner|hidden_dim|ffn_dim|(en|de)coder_ffn_dim|head_dim|d_kv|embedding_size|intra_bottleneck_size|true_hidden_size|word_embed_proj_dim|moe_intermediate_size|global_head_dim|pooler_hidden_size|shared_intermediate_size)$/;
+  /^(hidden_size|d_model|emb_dim|n_embd|dim|intermediate_size|d_ff|n_inner|hidden_dim|ffn_dim|(en|de)coder_ffn_dim|head_dim|linear_(?:key|value)_head_dim|d_kv|embedding_size|intra_bottleneck_size|true_hidden_size|word_embed_proj_dim|moe_intermediate_size|global_head_dim|pooler_hidden_size|shared_intermediate_size)$/;
 /** Tables, heads and routers have as many rows as there are words, positions, labels or experts. */
 const kOtherRows =
   /(?<!encoder\.)embed(?!dings_project|ding_hidden|dings\.embedding_tr|ding_tr)|wte|wpe|shared(?!_mlp)|router|parametrizations|positions|lm_head(?!\.dense)|classifier(?!\.dense)|score|decoder\.weight|predictions|relative_attention_bias|qa_outputs|conv_kernel_layer|count_pred\.2|pos_embedding/;

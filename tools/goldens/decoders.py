@@ -65,8 +65,8 @@ def run(model, dtype, ids):
         out = model(input_ids=torch.tensor([ids]), output_hidden_states=True, output_attentions=True)
     tensors = {"logits": out.logits[0]}
     tensors.update({f"hidden_states.{i}": x[0] for i, x in enumerate(out.hidden_states)})
-    kinds = getattr(model.config, "layer_types", None) or ["full_attention"] * len(out.attentions)
-    with_attention = [i for i, kind in enumerate(kinds) if kind != "conv"]
+    kinds = getattr(model.config.get_text_config(), "layer_types", None) or ["full_attention"] * len(out.attentions)
+    with_attention = [i for i, kind in enumerate(kinds) if kind not in ("conv", "linear_attention")]
     tensors.update({f"attentions.{i}": x[0] for i, x in zip(with_attention, out.attentions, strict=True)})
     return tensors
 
@@ -86,10 +86,10 @@ def search(model, ids, options, max_new_tokens):
     return made
 
 
-def searches(model, calls):
+def searches(model, calls, given=INPUTS):
     """What generate() makes, as far as rounding does not decide it: f32 and f64 agree."""
     rows = []
-    for ids in INPUTS:
+    for ids in given:
         for options in calls:
             exact, single = search(model, ids, options, 24)
             if exact == single:
@@ -104,7 +104,9 @@ def save_model(folder, kind, config):
     for name, weight in model.named_parameters():
         # Far from uniform, so that tokens are chosen clearly and sequences end now and then.
         spread = 0.3 if weight.dim() > 1 else 0.2
-        torch.nn.init.normal_(weight, mean=1.0 if "norm" in name or ".ln_" in name and name.endswith("weight") else 0.0, std=spread)
+        mean = 1.0 if "norm" in name or ".ln_" in name and name.endswith("weight") else 0.0
+        # States that keep most of what they have read.
+        torch.nn.init.normal_(weight, mean=-2.0 if name.endswith("A_log") else mean, std=spread)
     model.get_input_embeddings().weight.data *= 3
     folder.mkdir(parents=True)
     model.generation_config = transformers.GenerationConfig(bos_token_id=BOS, eos_token_id=EOS, pad_token_id=0)
@@ -115,10 +117,10 @@ def save_model(folder, kind, config):
     return model
 
 
-def save_case(folder, kind, config, calls=SEARCHES):
+def save_case(folder, kind, config, calls=SEARCHES, given=INPUTS):
     model = save_model(folder, kind, config)
     data, inputs, offset = [], [], 0
-    for ids in INPUTS:
+    for ids in given:
         exact, single = run(model, torch.float64, ids), run(model, torch.float32, ids)
         tensors = {}
         for name, value in exact.items():
@@ -128,8 +130,8 @@ def save_case(folder, kind, config, calls=SEARCHES):
             data.append(value.to(torch.float32).contiguous().numpy().astype("<f4").tobytes())
             offset += value.numel()
         inputs.append({"input_ids": ids, "tensors": tensors})
-    rows = searches(model, calls)
-    print(folder.name, len(rows), "of", len(INPUTS) * len(calls), "searches,",
+    rows = searches(model, calls, given)
+    print(folder.name, len(rows), "of", len(given) * len(calls), "searches,",
           sum(len(tokens) < 24 for row in rows for tokens in row["tokens"]), "sequences that end early")
     common.write_json(folder / "expected.json", {"inputs": inputs, "searches": rows}, depth=4)
     common.write_bytes(folder / "expected.f32", b"".join(data))

@@ -13,7 +13,7 @@ from . import architectures, common, decoders, seq2seq, tiny
 FOLDER = common.OUT / "variants"
 # Classes of configuration whose defaults a config.json may leave out.
 CONFIGS = ("Albert", "Arcee", "Bart", "Bert", "Blenderbot", "BlenderbotSmall", "Bloom", "Camembert", "CodeGen", "Cohere", "Cohere2", "ConvBert", "DPR", "Deberta", "DebertaV2", "DistilBert", "Electra", "Ernie", "Ernie4_5", "EuroBert", "Exaone", "Exaone4", "Gemma", "Gemma2", "Gemma3Text", "Glm", "Glm4", "GPT2", "GPTBigCode", "GPTJ", "GPTNeo", "GPTNeoX", "Granite",
-           "Gte", "Helium", "HunYuanDenseV1", "LED", "Lfm2", "Llama", "Longformer", "LongT5", "M2M100", "Marian", "MegatronBert", "Ministral", "Ministral3", "Mistral", "MBart", "MobileBert", "ModernBert", "ModernBertDecoder", "MPNet", "Mpt", "MT5", "NanoChat", "NomicBert", "Olmo", "Olmo2", "Olmo3", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Roberta",
+           "Gte", "Helium", "HunYuanDenseV1", "LED", "Lfm2", "Llama", "Longformer", "LongT5", "M2M100", "Marian", "MegatronBert", "Ministral", "Ministral3", "Mistral", "MBart", "MobileBert", "ModernBert", "ModernBertDecoder", "MPNet", "Mpt", "MT5", "NanoChat", "NomicBert", "Olmo", "Olmo2", "Olmo3", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Qwen3_5Text", "Roberta",
            "RoFormer", "SmolLM3", "SqueezeBert", "StableLm", "Starcoder2", "T5", "UMT5", "VaultGemma", "XGLM", "XLM", "XLMRoberta")
 
 
@@ -215,6 +215,7 @@ ENCODERS = {
 }
 ROPE = dict(rope_theta=500.0, factor=4.0)
 TEXT_PART = dict(decoders.USUAL, bos_token_id=1, eos_token_id=2)
+DELTA = dict(head_dim=16, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=6, linear_value_head_dim=10)
 DECODERS = {
     "gpt2-by-layer": (transformers.GPT2LMHeadModel, GPT2Config(vocab_size=decoders.VOCAB, n_embd=24, n_layer=3, n_head=4, n_positions=96, bos_token_id=1,
                                                                eos_token_id=2, scale_attn_by_inverse_layer_idx=True)),
@@ -295,6 +296,16 @@ DECODERS = {
         text_config=dict(TEXT_PART, model_type="ministral3", head_dim=10, rope_parameters=dict(
             rope_type="yarn", rope_theta=500.0, factor=2.0, original_max_position_embeddings=64, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.1)),
         vision_config=dict(model_type="pixtral", hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2, head_dim=4, image_size=8, patch_size=4))),
+    "qwen3-5": (transformers.Qwen3_5ForCausalLM, transformers.Qwen3_5TextConfig(**{**decoders.USUAL, "num_hidden_layers": 4}, **dict(
+        DELTA, linear_num_key_heads=1, linear_num_value_heads=3, linear_value_head_dim=16), layer_types=[
+            "linear_attention", "full_attention", "linear_attention", "linear_attention"])),
+    # The reference computes 64 tokens at a time.
+    "qwen3-5-long": (transformers.Qwen3_5ForCausalLM, transformers.Qwen3_5TextConfig(
+        **{**decoders.USUAL, "max_position_embeddings": 192, "num_attention_heads": 1, "num_key_value_heads": 1}, **{**DELTA, "linear_num_key_heads": 1}, linear_conv_kernel_dim=3, tie_word_embeddings=True,
+        layer_types=["linear_attention", "full_attention"]), [[(7 * i * i + 3 * i) % 53 + 4 for i in range(130)], [decoders.BOS, 7]]),
+    "qwen3-5-pictures": (transformers.Qwen3_5ForConditionalGeneration, transformers.Qwen3_5Config(
+        text_config=dict(TEXT_PART, **DELTA, attention_bias=True, full_attention_interval=2),
+        vision_config=dict(depth=1, hidden_size=8, out_hidden_size=24, intermediate_size=8, num_heads=2, patch_size=2, num_position_embeddings=4))),
     "glm": (transformers.GlmForCausalLM, transformers.GlmConfig(**decoders.USUAL, head_dim=8)),
     "glm4": (transformers.Glm4ForCausalLM, transformers.Glm4Config(**decoders.USUAL, head_dim=12, partial_rotary_factor=0.67, attention_bias=False)),
     "cohere": (transformers.CohereForCausalLM, transformers.CohereConfig(**decoders.USUAL, attention_bias=True, logit_scale=0.7)),
@@ -408,9 +419,9 @@ def make(_options):
     save_spm()
     for name, (kind, config, *extra) in ENCODERS.items():
         architectures.save_case(FOLDER / "encoders" / name, kind, config, extra[0] if extra else {})
-    for name, (kind, config) in DECODERS.items():
+    for name, (kind, config, *given) in DECODERS.items():
         torch.manual_seed(len(name))
-        decoders.save_case(FOLDER / "decoders" / name, kind, config, [dict(), dict(num_beams=3)])
+        decoders.save_case(FOLDER / "decoders" / name, kind, config, [dict(), dict(num_beams=3)], *given)
     tokenizer = seq2seq.make_tokenizer()
     for i, (name, (kind, words)) in enumerate(SEQ2SEQ.items()):
         seq2seq.save_case(FOLDER / "seq2seq" / name, kind, words, tokenizer, 40 + i, make_seq2seq)

@@ -120,6 +120,7 @@ export const facts = {
   'google/long-t5-local-base': [248, kEnglish, kApache, 'a base to train on long texts'],
   'Qwen/Qwen2-VL-2B-Instruct': [1544, '29', kApache, 'chat; the text part alone'],
   'Qwen/Qwen3-VL-2B-Instruct': [1721, '100', kApache, 'chat; the text part alone'],
+  'Qwen/Qwen3.5-0.8B': [752, '201', kApache, 'chat and tools; the text part alone'],
   'google/gemma-3-4b-it': [3880, '140', 'Gemma', 'chat; the text part alone'],
 };
 

@@ -490,6 +490,13 @@ export const repositories = [
     ...{ model_type: 'qwen3_vl', vision_config: {} },
     text_config: llama('qwen3_vl_text', 2048, 28, 16, 8, 6144, 151936, { head_dim: 128, rope_theta: 5e6 }),
   }),
+  row('Qwen/Qwen3.5-0.8B', 'text-generation', {
+    ...{ model_type: 'qwen3_5', vision_config: {}, tie_word_embeddings: true },
+    text_config: llama('qwen3_5_text', 1024, 24, 8, 2, 3584, 248320, {
+      ...{ head_dim: 256, linear_num_key_heads: 16, linear_num_value_heads: 16, full_attention_interval: 4 },
+      rope_parameters: { rope_type: 'default', rope_theta: 1e7, partial_rotary_factor: 0.25, mrope_section: [11, 11, 10] },
+    }),
+  }),
   row('openai-community/gpt2', 'text-generation', {
     model_type: 'gpt2',
     n_embd: 768,

@@ -137,6 +137,14 @@ const PublicConfig kSupported[] = {
        "num_key_value_heads":8,"head_dim":128,"vocab_size":151936,"max_position_embeddings":262144,"hidden_act":"silu",
        "rope_scaling":{"mrope_interleaved":true,"mrope_section":[24,20,20],"rope_type":"default"},"rope_theta":5000000}})",
      4096},
+    {"Qwen3.5-0.8B", R"({"model_type":"qwen3_5","tie_word_embeddings":true,"vision_config":{"model_type":"qwen3_5"},"text_config":{
+       "model_type":"qwen3_5_text","attn_output_gate":true,"attention_bias":false,"hidden_size":1024,"intermediate_size":3584,
+       "num_hidden_layers":24,"num_attention_heads":8,"num_key_value_heads":2,"head_dim":256,"vocab_size":248320,
+       "max_position_embeddings":262144,"hidden_act":"silu","full_attention_interval":4,"linear_conv_kernel_dim":4,
+       "linear_key_head_dim":128,"linear_num_key_heads":16,"linear_num_value_heads":16,"linear_value_head_dim":128,
+       "mtp_num_hidden_layers":1,"rope_parameters":{"mrope_interleaved":true,"mrope_section":[11,11,10],"rope_type":"default",
+       "rope_theta":10000000,"partial_rotary_factor":0.25}}})",
+     3072},
     {"Phi-4-mini", LIKE("phi3", R"(,"partial_rotary_factor":0.75,"sliding_window":262144)"), 1536},
 };
 
@@ -163,6 +171,12 @@ const PublicConfig kRefused[] = {
      "layer_types: expected \"conv\" or"},
     {"an LFM2 with too few layers", LIKE("lfm2", R"(,"layer_types":["conv"])"), 0, "layer_types: expected a list of 4 layers"},
     {"an LFM2 with layers that it lacks", LIKE("lfm2", R"(,"full_attn_idxs":[4])"), 0, "full_attn_idxs: expected layer numbers"},
+    {"a Qwen3.5 with other layers", LIKE("qwen3_5_text", R"(,"layer_types":["full_attention","conv","conv","conv"])"), 0,
+     "layer_types: expected \"linear_attention\" or"},
+    {"a Qwen3.5 with too few layers", LIKE("qwen3_5_text", R"(,"layer_types":["full_attention"])"), 0,
+     "layer_types: expected a list of 4 layers"},
+    {"a Qwen3.5 with key heads that serve no whole number of values", LIKE("qwen3_5_text", R"(,"linear_num_key_heads":5)"), 0,
+     "linear_num_value_heads: expected a multiple of linear_num_key_heads 5"},
     {"a Granite 4 with Mamba",
      LIKE("granitemoehybrid", R"(,"num_local_experts":0,"layer_types":["mamba","attention","mamba","mamba"])"), 0,
      "layer_types: expected only attention layers"},
@@ -250,7 +264,8 @@ TEST(PublicDecoderConfigs, OfUnknownArchitecturesSayWhatToTake) {
   EXPECT_EQ(rest_of("gemma4"),
             "; similar: \"gemma\", \"gemma2\", \"gemma3_text\"; this model reads images and text: use google/gemma-3-270m-it "
             "or google/gemma-3-1b-it");
-  EXPECT_EQ(rest_of("qwen3_5"), "; similar: \"qwen3\", \"qwen2\"; use Qwen/Qwen3-0.6B");
+  EXPECT_EQ(rest_of("qwen3_next"), "; similar: \"qwen3\", \"qwen3_5_text\", \"qwen2\"; use Qwen/Qwen3-0.6B");
+  EXPECT_EQ(rest_of("qwen3_5_moe"), "; similar: \"qwen3_5_text\", \"qwen3\", \"qwen2\"; use Qwen/Qwen3-0.6B");
   EXPECT_EQ(rest_of("mixtral"), "; similar: \"mistral\"; mixture-of-experts decoders are not supported");
   EXPECT_EQ(rest_of("llame"), "; similar: \"llama\"");
   EXPECT_EQ(rest_of("lama"), "; similar: \"llama\"");
@@ -277,6 +292,15 @@ TEST(PublicDecoderConfigs, OfEmbeddingGemmaSeesBothSidesOfAWindow) {
   const auto causal = parse(LIKE("gemma3_text", R"(,"sliding_window":512)"));
   EXPECT_EQ(causal.value().transformer.local_window, 511);
   EXPECT_EQ(causal.value().transformer.local_layers, (std::vector<bool>{true, true, true, true}));
+}
+
+TEST(PublicDecoderConfigs, OfQwen35HaveAttentionInEveryFourthLayer) {
+  const auto config = parse(LIKE("qwen3_5_text", ""));
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config.value().transformer.gated_delta.layers, (std::vector<bool>{true, true, true, false}));
+  EXPECT_EQ(config.value().transformer.rope.partial_rotary_factor, 0.25);
+  const auto second = parse(LIKE("qwen3_5_text", R"(,"full_attention_interval":2)"));
+  EXPECT_EQ(second.value().transformer.gated_delta.layers, (std::vector<bool>{true, false, true, false}));
 }
 
 TEST(PublicDecoderConfigs, NameTheLayersWithAWindow) {

@@ -193,8 +193,11 @@ TEST(CausalForward, QuantisedWeightsStayNearF32) {
   }
 }
 
-TEST(Generate, ManyPromptsGiveTheSameAloneAndTogether) {
-  const auto model = load("llama");
+class GenerateMany : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Of, GenerateMany, testing::Values("decoders/llama", "variants/decoders/qwen3-5"));
+
+TEST_P(GenerateMany, PromptsGiveTheSameAloneAndTogether) {
+  const auto model = load(GetParam(), {}, "");
   ASSERT_TRUE(model);
   const std::vector<Ids> prompts{{1, 7, 19}, {1}, {1, 30, 11, 12, 5, 6, 40, 9, 9}, {1, 7, 19}};
   GenerateRequest greedy, beams, drawn;

@@ -85,7 +85,8 @@ TEST(InputGradient, EqualsDifferencesInEveryArchitecture) {
   int count = 0;
   for (const std::string group : {"architectures/", "variants/encoders/", "decoders/", "variants/decoders/"}) {
     for (const std::string& name : test::case_names(group)) {
-      if (name == "squeezebert" || name == "convbert-groups") continue;  // in groups
+      // In groups, or without a derivative.
+      if (name == "squeezebert" || name == "convbert-groups" || name.starts_with("qwen3-5")) continue;
       if (name == "ernie" || name == "mobilebert") continue;  // ReLU: the points of a difference lie on both sides of its kinks
       SCOPED_TRACE(group + name);
       const auto model = load(group + name);

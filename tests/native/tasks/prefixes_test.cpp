@@ -102,7 +102,8 @@ TEST(Prefixes, ContinueWithTheBitsOfAWholePassInEveryDecoder) {
         for (const std::size_t cut : {std::size_t{1}, std::size_t{7}, longest / 2 + 1, longest - 1, longest}) {
           run(*model, {Ids(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(cut))}, to_make(1));
           kept = std::max(kept, static_cast<std::int64_t>(cut));
-          expect_bits(*model, ids, std::min(kept, static_cast<std::int64_t>(longest) - 1), whole);
+          const bool recurs = model->slots().recurs();  // nothing is kept
+          expect_bits(*model, ids, recurs ? 0 : std::min(kept, static_cast<std::int64_t>(longest) - 1), whole);
         }
       }
     }
@@ -442,6 +443,7 @@ TEST(KeysIn8Bits, ChangeLogitsLittle) {
       ASSERT_TRUE(exact.ok() && near.ok());
       EXPECT_NE(near.value().logits, exact.value().logits);
       EXPECT_LE(test::relative_error(near.value().logits, exact.value().logits), 0.02);
+      if (model->slots().recurs()) continue;
       EXPECT_LT(q8->slots().prefixes().most_bytes(), model->slots().prefixes().most_bytes());
     }
   }
@@ -476,6 +478,66 @@ TEST(SavedPrefixes, GoOnInAnotherModelOfTheSameWeights) {
       EXPECT_TRUE(std::ranges::equal(again.value().taken(), saved.value().taken()));
     }
   }
+}
+
+TEST(RecurrentStates, AreReadFromTheBeginningToTheEnd) {
+  const auto model = load("variants/decoders/qwen3-5", {.prefix_bytes = kMuch});
+  ASSERT_TRUE(model);
+  Slots& slots = model->slots();
+  EXPECT_EQ(slots.prefixes().most_bytes(), 0U);
+  const Ids ids = random_ids(20, 3);
+  const std::vector<float> whole = states_of(*model, ids);
+  ASSERT_TRUE(slots.reserve({.slots = 2, .length = 24}).ok());
+  const std::int64_t hidden = model->generator().config().hidden_size;
+  const auto read = [&](std::int32_t slot, std::size_t begin, std::size_t count) -> std::string {
+    Batch batch;
+    batch.add_to_slot(slot, static_cast<std::int32_t>(begin), std::span(ids).subspan(begin, count));
+    const auto states = slots.run(batch, nullptr);
+    if (!states.ok()) return states.error().message;
+    const std::vector<float> got(states.value(), states.value() + static_cast<std::int64_t>(count) * hidden);
+    const auto at = whole.begin() + static_cast<std::ptrdiff_t>(begin) * hidden;
+    return std::equal(got.begin(), got.end(), at) ? "the same" : "others";
+  };
+  const auto refused = [](int next, int found) {
+    return "this model has layers with a recurrent state: expected the token at position " + std::to_string(next) +
+           " of a sequence next, found that at " + std::to_string(found);
+  };
+  EXPECT_EQ(read(0, 3, 1), refused(0, 3));  // nothing has been read
+  EXPECT_EQ(read(0, 0, 7), "the same");
+  EXPECT_EQ(read(0, 6, 2), refused(7, 6));
+  EXPECT_EQ(read(0, 8, 2), refused(7, 8));
+  EXPECT_EQ(read(1, 7, 1), refused(0, 7));
+  slots.copy(0, 1, 7);
+  EXPECT_EQ(read(0, 7, 5), "the same");
+  EXPECT_EQ(read(1, 12, 1), refused(7, 12));
+  EXPECT_EQ(read(1, 7, 13), "the same");
+  EXPECT_EQ(read(0, 12, 8), "the same");
+  EXPECT_EQ(read(0, 0, 4), "the same");  // another sequence
+  ASSERT_TRUE(slots.reserve({.slots = 2, .length = 24}).ok());
+  EXPECT_EQ(read(0, 4, 1), refused(0, 4));
+}
+
+TEST(RecurrentStates, AreNotSavedWithAPrefix) {
+  const auto model = load("variants/decoders/qwen3-5");
+  ASSERT_TRUE(model);
+  const auto saved = save_prefix(*model, random_ids(20, 3));
+  ASSERT_FALSE(saved.ok());
+  EXPECT_EQ(saved.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(saved.error().message, "prefix: layers with a recurrent state cannot continue from a saved prefix");
+  auto bytes = Arena::with_zeros(64, "test");
+  EXPECT_EQ(load_prefix(*model, random_ids(20, 3), std::move(bytes).value()), saved.error().message);
+}
+
+TEST(RecurrentStates, TakeMemoryOfEachSlot) {
+  const auto model = load("variants/decoders/qwen3-5");
+  ASSERT_TRUE(model);
+  const auto& of = model->generator().config().gated_delta;
+  const std::int64_t state = of.value_heads * of.key_dim * of.value_dim +
+                             (of.kernel - 1) * (2 * of.key_heads * of.key_dim + of.value_heads * of.value_dim);
+  const auto bytes = [&](std::int64_t slots) {
+    return static_cast<std::int64_t>(model->slots().bytes({.slots = slots, .length = 8}));
+  };
+  EXPECT_GE(bytes(9) - bytes(1), 8 * 3 * state * static_cast<std::int64_t>(sizeof(float)));
 }
 
 TEST(SavedPrefixes, OfAnotherModelAreRefused) {

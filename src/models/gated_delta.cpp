@@ -1,0 +1,71 @@
+// The weights and steps of layers with a Gated DeltaNet (ops/gated_delta.h).
+#include "ops/gated_delta.h"
+
+#include <memory>
+
+#include "models/layer_builder.h"
+#include "models/target_list.h"
+#include "models/transformer.h"
+
+namespace wattn {
+namespace {
+
+GatedDelta sizes_of(const TransformerConfig& config) {
+  const auto& of = config.gated_delta;
+  GatedDelta out;
+  out.key_heads = of.key_heads;
+  out.value_heads = of.value_heads;
+  out.key_dim = of.key_dim;
+  out.value_dim = of.value_dim;
+  return out;
+}
+
+void take_gated_delta(Arena& arena, const Kernels& kernels, const TransformerConfig& config, std::shared_ptr<GatedDelta>& to) {
+  GatedDelta out = sizes_of(config);
+  out.filter = take_linear(arena, kernels, WeightType::kF32, config.gated_delta.kernel, out.mixed_width(), false);
+  out.decay = arena.take<float>(out.value_heads);
+  out.step_bias = arena.take<float>(out.value_heads);
+  out.norm = take_layer_norm(arena, out.value_dim, config.norm_eps);
+  to = std::make_shared<GatedDelta>(out);
+}
+
+PlanId gated_delta_layer(LayerBuilder& builder, PlanId x) {
+  const TransformerConfig& config = builder.config();
+  const GatedDelta of = sizes_of(config);
+  TransformerLayer& layer = builder.layer();
+  const PlanId columns = builder.linear(x, "delta_in", layer.delta_in, of.columns(), false, Hold::kSensitive);
+  // In f32: a few rows, whose errors a state keeps.
+  const PlanId gates = builder.linear(x, "delta_gates", layer.delta_gates, 2 * of.value_heads, false, Hold::kFilter);
+  const PlanId y =
+      builder.step({.op = Op::kGatedDelta, .variant = static_cast<std::uint8_t>(config.hidden_act), .x = columns, .other = gates},
+                   {"gated_delta", &layer.gated_delta, Hold::kGatedDelta, false, of.value_width(), of.columns(), Learned::kNever});
+  return builder.linear(y, "delta_out", layer.delta_out, config.hidden_size, false);
+}
+
+void add_gated_delta_targets(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer,
+                             std::size_t i, TargetList& list) {
+  const GatedDelta& of = *layer.gated_delta;
+  const std::string module = layer_name(names.gated_delta, i) + ".";
+  list.linear(module + "in_proj_qkv", layer.delta_in, 0, of.mixed_width(), false);
+  list.linear(module + "in_proj_z", layer.delta_in, of.mixed_width(), of.value_width(), false);
+  list.linear(module + "in_proj_b", layer.delta_gates, 0, of.value_heads, false);
+  list.linear(module + "in_proj_a", layer.delta_gates, of.value_heads, of.value_heads, false);
+  list.targets.push_back(
+      {module + "conv1d.weight", {of.mixed_width(), 1, of.filter.in}, true, [to = of.filter](auto row, auto* values) {
+         set_weight_row(to, row, values);
+       }});
+  list.vector(module + "A_log", of.decay, of.value_heads);
+  list.vector(module + "dt_bias", of.step_bias, of.value_heads);
+  list.norm(module + "norm", of.norm, false);
+  list.linear(module + "out_proj", layer.delta_out, 0, config.hidden_size, false);
+}
+
+std::int64_t state_size(const TransformerConfig& config) {
+  return gated_delta_state_size(sizes_of(config), config.gated_delta.kernel);
+}
+
+}  // namespace
+
+const GatedDeltas kGatedDeltas{take_gated_delta, gated_delta_layer, add_gated_delta_targets, state_size};
+
+}  // namespace wattn
