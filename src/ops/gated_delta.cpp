@@ -99,7 +99,7 @@ class Net {
     }
   }
 
-  // Of these columns, the last rows that the next pass reads.
+  // Keeps the last rows of these columns, which the next pass reads.
   void keep_rows(std::int64_t sequence, std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t count) const {
     float* const rows = state(sequence) + first;
     const std::int64_t kept = kernel() - 1, width = of_.mixed_width();

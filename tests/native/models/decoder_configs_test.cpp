@@ -264,13 +264,13 @@ TEST(PublicDecoderConfigs, OfUnknownArchitecturesSayWhatToTake) {
   EXPECT_EQ(rest_of("gemma4"),
             "; similar: \"gemma\", \"gemma2\", \"gemma3_text\"; this model reads images and text: use google/gemma-3-270m-it "
             "or google/gemma-3-1b-it");
-  EXPECT_EQ(rest_of("qwen3_next"), "; similar: \"qwen3\", \"qwen3_5_text\", \"qwen2\"; use Qwen/Qwen3-0.6B");
+  EXPECT_EQ(rest_of("qwen3_next"), "; similar: \"qwen3\", \"qwen2\"; use Qwen/Qwen3-0.6B");
   EXPECT_EQ(rest_of("qwen3_5_moe"), "; similar: \"qwen3_5_text\", \"qwen3\", \"qwen2\"; use Qwen/Qwen3-0.6B");
   EXPECT_EQ(rest_of("mixtral"), "; similar: \"mistral\"; mixture-of-experts decoders are not supported");
   EXPECT_EQ(rest_of("llame"), "; similar: \"llama\"");
   EXPECT_EQ(rest_of("lama"), "; similar: \"llama\"");
   EXPECT_EQ(rest_of("robreta"), "; similar: \"roberta\"");
-  EXPECT_EQ(rest_of("Qwen4"), "; similar: \"qwen2\", \"qwen3\"; use Qwen/Qwen3-0.6B");
+  EXPECT_EQ(rest_of("Qwen4"), "; similar: \"qwen3_5_text\", \"qwen2\", \"qwen3\"; use Qwen/Qwen3-0.6B");
   EXPECT_EQ(rest_of("bigbird"), "; for long texts use answerdotai/ModernBERT-base, which reads 8192 tokens");
   EXPECT_EQ(rest_of("GLiClass"), "; models of GLiClass run with zero-shot-classification");
   EXPECT_EQ(rest_of("mvp"), "; use google/flan-t5-small, facebook/bart-base or facebook/nllb-200-distilled-600M");

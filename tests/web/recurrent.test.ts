@@ -1,0 +1,90 @@
+// A decoder whose layers have a recurrent state (Qwen3.5): generation, scores, embeddings, and what its state does not allow.
+import { join } from 'node:path';
+import { AutoModelForCausalLM, pipeline } from 'wattn';
+import { Trainer } from 'wattn/train';
+import { expectError, goldens, readJson } from './support.js';
+
+const folder = join(goldens, 'variants/decoders/qwen3-5');
+const prompts = ['the river', 'a', 'The old boat waits, and 42 birds sing in the cold morning. It is late now.', 'the river'];
+const kShort = { max_new_tokens: 12, return_full_text: false } as const;
+const load = (options = {}) => pipeline('text-generation', folder, { threads: 1, ...options });
+const tokensOf = (rows: any): number[][] =>
+  rows.map((row: any) => (Array.isArray(row) ? row : [row]).map((one: any) => one.tokens));
+
+describe('a decoder with a recurrent state', () => {
+  it('generates the tokens of Python, greedily and with beams', async () => {
+    const model = await AutoModelForCausalLM.from_pretrained(folder, { dtype: 'f32' });
+    const { searches } = readJson('variants/decoders/qwen3-5/expected.json');
+    for (const { input_ids, options, tokens } of searches) {
+      const made = await model.generate({ input_ids: [input_ids], max_new_tokens: 24, ...options });
+      expect([...made.data].map(Number).slice(input_ids.length)).toEqual(tokens[0]);
+    }
+    await model.dispose();
+  });
+
+  it.each(['f32', 'f16', 'q16', 'q8', 'q4'] as const)(
+    'in %s generates the same alone, in a batch and in a worker',
+    async (dtype) => {
+      const generate = await load({ dtype });
+      const away = await load({ dtype, worker: true });
+      for (const options of [{}, { num_beams: 3, num_return_sequences: 2 }]) {
+        const together = tokensOf(await generate(prompts, { ...kShort, ...options }));
+        for (const [i, prompt] of prompts.entries())
+          expect(tokensOf(await generate([prompt], { ...kShort, ...options }))).toEqual([together[i]]);
+        expect(tokensOf(await away(prompts, { ...kShort, ...options }))).toEqual(together);
+      }
+      await generate.dispose();
+      await away.dispose();
+    },
+  );
+
+  it('generates the same where tokens are proposed, constrained or drafted, and in the second turn of a chat', async () => {
+    const generate = await load();
+    const small = await load();
+    const [plain] = tokensOf(await generate([prompts[2]!], kShort));
+    for (const options of [{ prompt_lookup_num_tokens: 4 }, { assistant_model: small }])
+      expect(tokensOf(await generate([prompts[2]!], { ...kShort, ...options }))).toEqual([plain]);
+    const [first] = await generate('the river', kShort);
+    const longer = `the river${first.generated_text} and`;
+    const [again] = await generate(longer, kShort);
+    expect(again.cached_tokens).toBe(0);
+    const [anew] = await small(longer, kShort);
+    expect(again.tokens).toEqual(anew.tokens);
+    const [chosen] = await generate('the river', {
+      ...kShort,
+      response_format: { type: 'regex', regex: 'ab+(cd|ef)' },
+      max_new_tokens: 8,
+    });
+    expect(chosen.generated_text).toMatch(/^ab+((cd|ef)$|$|c$|e$)/);
+    await generate.dispose();
+    await small.dispose();
+  });
+
+  it('scores several texts after one prompt as it scores each alone', async () => {
+    const generate = await load();
+    const texts = [' boat', ' and the old birds', ' b'];
+    const together = await generate.score('the river', texts);
+    for (const [i, text] of texts.entries()) expect(await generate.score('the river', [text])).toEqual([together[i]]);
+    await generate.dispose();
+  });
+
+  it('computes the same embeddings alone and in a batch', async () => {
+    const embed = await pipeline('feature-extraction', folder, { threads: 1 });
+    const options = { pooling: 'mean', normalize: true } as const;
+    const together = (await embed(prompts, options)).tolist();
+    for (const [i, prompt] of prompts.entries()) expect((await embed([prompt], options)).tolist()).toEqual([together[i]]);
+    await embed.dispose();
+  });
+
+  it('refuses what its state does not allow, by name', async () => {
+    const generate = await load();
+    await expectError(
+      generate.save_prefix([{ role: 'user', content: 'the river' }]),
+      'UnsupportedError',
+      /prefix: layers with a recurrent state/,
+    );
+    await generate.dispose();
+    const train = Trainer.from_pretrained(folder, { task: 'text-generation', method: 'lora' });
+    await expectError(train, 'UnsupportedError', /method: expected 'head'.*Gated DeltaNet/);
+  });
+});
