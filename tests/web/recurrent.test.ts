@@ -1,8 +1,10 @@
 // A decoder whose layers have a recurrent state (Qwen3.5): generation, scores, embeddings, and what its state does not allow.
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AutoModelForCausalLM, pipeline } from 'wattn';
 import { Trainer } from 'wattn/train';
-import { expectError, goldens, readJson } from './support.js';
+import { changed, floats } from './safetensors.js';
+import { expectError, filesOf, goldens, readJson } from './support.js';
 
 const folder = join(goldens, 'variants/decoders/qwen3-5');
 const prompts = ['the river', 'a', 'The old boat waits, and 42 birds sing in the cold morning. It is late now.', 'the river'];
@@ -74,6 +76,22 @@ describe('a decoder with a recurrent state', () => {
     const together = (await embed(prompts, options)).tolist();
     for (const [i, prompt] of prompts.entries()) expect((await embed([prompt], options)).tolist()).toEqual([together[i]]);
     await embed.dispose();
+  });
+
+  it('ignores the layers that predict several tokens', async () => {
+    const files = filesOf(folder);
+    const weights = changed(readFileSync(join(folder, 'model.safetensors')), (tensors) => {
+      for (const name of ['mtp.fc.weight', 'mtp.layers.0.self_attn.q_proj.weight'])
+        tensors.set(
+          name,
+          floats([2, 3], () => 1),
+        );
+    });
+    const plain = await load();
+    const more = await pipeline('text-generation', files.set('model.safetensors', weights), { threads: 1 });
+    expect(tokensOf(await more(prompts, kShort))).toEqual(tokensOf(await plain(prompts, kShort)));
+    await plain.dispose();
+    await more.dispose();
   });
 
   it('refuses what its state does not allow, by name', async () => {
