@@ -102,7 +102,9 @@ describe('a decoder with a recurrent state', () => {
       /prefix: layers with a recurrent state/,
     );
     await generate.dispose();
-    const train = Trainer.from_pretrained(folder, { task: 'text-generation', method: 'lora' });
-    await expectError(train, 'UnsupportedError', /method: expected 'head'.*Gated DeltaNet/);
+    const trainer = await Trainer.from_pretrained(folder, { task: 'text-generation', method: 'lora' });
+    const trained = trainer.fit([{ text: 'the river' }]).then();
+    await expectError(trained, 'UnsupportedError', /method: expected 'head'.*Gated DeltaNet/);
+    await trainer.dispose();
   });
 });
