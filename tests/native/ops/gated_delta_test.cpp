@@ -14,6 +14,14 @@
 namespace wattn {
 namespace {
 
+#ifdef __EMSCRIPTEN__  // the host creates the threads
+struct Team {
+  ThreadTeam team;
+};
+#else
+using Team = test::TeamOfFour;
+#endif
+
 using Floats = std::vector<float>;
 
 struct Sizes {
@@ -179,7 +187,7 @@ TEST(GatedDelta, IsItsFormula) {
 
 TEST(GatedDelta, HasTheSameBitsInSlotsInPiecesAndWithThreads) {
   ThreadTeam alone;
-  test::TeamOfFour four;
+  Team four;
   for (const Sizes& sizes : kSizes) {
     const Problem problem(sizes, {130, 9});
     const Floats expected = problem.run_whole(alone);
@@ -220,7 +228,7 @@ TEST(GatedDelta, HasTheSameBitsInSlotsInPiecesAndWithThreads) {
 }
 
 TEST(SigmoidGate, MultipliesByTheLastColumns) {
-  test::TeamOfFour four;
+  Team four;
   const Compute compute{exact_kernels(), four.team};
   const PassInput pass{.compute = &compute};
   const std::int64_t rows = 67, width = 5, other_width = 13;
