@@ -16,7 +16,7 @@ const { packed } = packing;
  * wattn/inline-train. 3 MB are the code for Node (modules, CommonJS, and the two inline entries) with its chunks. The last grows with every feature,
  * in each of its forms; the words of 25 languages are there four times.
  */
-const kMostPacked = 13_100_000;
+const kMostPacked = 13_300_000;
 
 /** How programs and libraries for Linux, macOS and Windows begin. */
 const kNative = ['\x7fELF', '\xcf\xfa\xed\xfe', '\xca\xfe\xba\xbe', 'MZ\x90\x00'];
