@@ -1,9 +1,8 @@
 // build: -Oz
 // ConvBERT, arXiv 2008.02496; transformers/models/convbert/modeling_convbert.py (v5.24.0). Differences from ELECTRA:
 // - attention has num_attention_heads / head_ratio heads, and its context half of the columns;
-// - the other half is a convolution whose weights each token gives (ops/span_convolution.h): the softmax of a matrix times the
-// query
-//   times a key, which is a convolution of the layer's input;
+// - the other half is a convolution whose weights each token gives (ops/span_convolution.h), the softmax of a matrix times the
+//   query times a key, which is a convolution of the layer's input;
 // - the matrices of the feed-forward may be in groups, each of which reads only its own inputs.
 #include <algorithm>
 #include <memory>

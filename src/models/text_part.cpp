@@ -1,5 +1,5 @@
 // The text part of models that also read images: Gemma 3, Qwen2-VL, Qwen2.5-VL, Qwen3-VL, Qwen3.5, Ministral 3 and
-// LFM2-VL // (transformers/models/*/configuration_*.py, v5.24.0). Without images, the three positions of a Qwen token are equal.
+// LFM2-VL (transformers/models/*/configuration_*.py, v5.24.0). Without images, the three positions of a Qwen token are equal.
 #include "models/arch.h"
 
 namespace wattn {
