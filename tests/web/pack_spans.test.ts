@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { describeModel, packModel, packTo, pipeline, type PackOptions } from 'wattn';
 import { changed } from './safetensors.js';
-import { expectError, failure, filesOf, goldens, readJson, type Files } from './support.js';
+import { edited, expectError, failure, filesOf, goldens, readJson, serveHub, tinyFiles, type Files } from './support.js';
 import { wideFiles } from './wide.js';
 
 type Model = Parameters<typeof pipeline>[1];
@@ -133,6 +133,14 @@ it('a GLiNER is described as one beside the config.json of its encoder', async (
   expect(await describeModel(files)).toEqual({ model_type: 'bert', kind: 'encoder', heads: ['spans'] });
   files.delete('gliner_config.json');
   expect(await describeModel(files)).toMatchObject({ model_type: 'bert', heads: [] });
+});
+
+it('a model of sentence-transformers is described without asking for a file that only a GLiNER has', async () => {
+  const config = edited('config.json', { architectures: ['BertModel'] });
+  const hub = await serveHub(tinyFiles({ 'config.json': config, 'modules.json': '[]' }), '/');
+  expect(await describeModel(hub.url)).toMatchObject({ model_type: 'bert', heads: [] });
+  expect(hub.requests).toEqual(['GET /config.json', 'GET /modules.json']);
+  await hub.close();
 });
 
 describe('fewer pieces', () => {

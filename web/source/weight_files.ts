@@ -74,9 +74,12 @@ const has = ([config]: readonly NamedBytes[], words: RegExp) => config && words.
 /** Static embeddings of model2vec say what they are; those of sentence-transformers have no config.json. */
 const mayBeStatic = (config: readonly NamedBytes[]) => has(config, /"model_type"\s*:\s*"model2vec"/) ?? true;
 
-/** GLiNER's repositories have no config.json, or one of an encoder without a head; that of GLiNER2 says what it is. */
-const mayFindSpans = (config: readonly NamedBytes[]) =>
-  !has(config, /"architectures"\s*:\s*\[(?!\s*"\w+Model"\s*\])/) || has(config, /"model_type"\s*:\s*"extractor"/);
+/** GLiNER2's config.json says what it is; GLiNER's repositories have none, or that of an encoder without a head. */
+async function mayFindSpans(config: readonly NamedBytes[], source: ModelSource, progress: Progress, signal: AbortSignal) {
+  if (!has(config, /"architectures"\s*:\s*\[/) || has(config, /"model_type"\s*:\s*"extractor"/)) return true;
+  if (!has(config, /"architectures"\s*:\s*\[\s*"\w+Model"\s*\]/)) return false;
+  return (await readOptional(source, 'modules.json', progress, signal)).length === 0; // else it is one of sentence-transformers
+}
 
 const isQuantized = (config: readonly NamedBytes[]) => has(config, /"(quantiz|compress)ation(_config)?"/);
 
@@ -84,7 +87,7 @@ const isQuantized = (config: readonly NamedBytes[]) => has(config, /"(quantiz|co
 export async function readConfig(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
   const config = await readOptional(source, 'config.json', progress, signal);
   if (isQuantized(config)) return (await import('./quantized.js')).plainConfig(source, config, signal);
-  if (mayFindSpans(config)) {
+  if (await mayFindSpans(config, source, progress, signal)) {
     const spans = await (await import('./span_files.js')).readSpanConfigs(source, progress, signal);
     if (spans.length > 0) return spans;
   }
