@@ -218,8 +218,9 @@ TEST(Forward, ShowsTheAttentionOfGlobalTokens) {
     struct Probs : Taps {
       std::vector<float> values;
       void on_tensor(const TapPoint& point, const TensorView& tensor) override {
+        if (point.name != "attention.probs" || point.sequence != 1) return;
         const std::int64_t count = tensor.shape[0] * tensor.shape[1] * tensor.shape[2];
-        if (point.name == "attention.probs" && point.sequence == 1) values.insert(values.end(), tensor.data, tensor.data + count);
+        values.insert(values.end(), tensor.data, tensor.data + count);
       }
     } probs;
     const Transformer& encoder = model.value()->transformer();
