@@ -375,10 +375,9 @@ void Trainer::add_weights(const Transformer& stack, std::span<const Weight> valu
         both(std::type_identity<DistanceBias>(),
              [&](const DistanceBias& value, const DistanceBias& gradient) { prepare_buckets(stack.config(), value, gradient); });
         break;
-      case Hold::kWords:
-        break;  // prepare_embeddings() adds them
-      case Hold::kGatedDelta:
-        break;  // prepare() refuses models with one
+      case Hold::kWords:       // prepare_embeddings() adds them
+      case Hold::kGatedDelta:  // prepare() refuses models with one
+        break;
     }
   }
 }
