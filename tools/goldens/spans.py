@@ -84,22 +84,22 @@ def has_words_without_tokens(model, text):
     return any(not tokenizer(word, add_special_tokens=False)["input_ids"] for word, _, _ in model.data_processor.words_splitter(text))
 
 
-def answers(model, options):
+def answers(model, options, lists):
     texts = [text for text in TEXTS if not has_words_without_tokens(model, text)]
-    calls = [(text, labels, each) for text in texts for labels in LABELS for each in options]
+    calls = [(text, labels, each) for text in texts for labels in lists for each in options]
     return [model.predict_entities(text, labels, **each) for text, labels, each in calls], calls
 
 
-def write_answers(file, name, model, options):
+def write_answers(file, name, model, options, lists=LABELS):
     """expected.json: what the model finds in float64; it must find the same in float32. Ends with the model in float64."""
-    single, calls = answers(model, options)
+    single, calls = answers(model, options, lists)
     model.model.double()
-    exact, _ = answers(model, options)
+    exact, _ = answers(model, options, lists)
     rows, apart = [], 0.0
     for one, other, (text, labels, each) in zip(exact, single, calls):
         assert [(e["start"], e["end"], e["label"]) for e in one] == [(e["start"], e["end"], e["label"]) for e in other], (name, text, each)
         apart = max([apart, *(abs(e["score"] - f["score"]) for e, f in zip(one, other))])
-        rows.append([TEXTS.index(text), LABELS.index(labels), options.index(each),
+        rows.append([TEXTS.index(text), lists.index(labels), options.index(each),
                      [[e["start"], e["end"], labels.index(e["label"]), float(f"{e['score']:.9g}")] for e in one]])
     print(name, len(rows), "calls,", sum(len(row[3]) for row in rows), "entities, f32_diff", apart)
     common.write_json(file, {"f32_diff": float(f"{apart:.3g}"), "calls": rows}, depth=2)
