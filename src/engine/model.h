@@ -75,6 +75,7 @@ struct SpecialIds {
 };
 
 struct RetrievalParts;
+class LabelsEncoder;  // engine/labels_encoder.h
 
 class Model {
  public:
@@ -97,6 +98,7 @@ class Model {
   const Head* head() const { return head_ ? &*head_ : nullptr; }     // null for an lm head, which is part of the transformer
   const SpanHead* span_head() const { return span_head_.get(); }     // with HeadKind::kSpans
   const LabelHead* label_head() const { return label_head_.get(); }  // with HeadKind::kLabels
+  LabelsEncoder* labels_encoder() { return labels_encoder_.get(); }  // of a bi-encoder with a span head
   // A head that was not in the checkpoint.
   void set_head(Head head, HeadKind kind) {
     head_ = std::move(head);
@@ -187,6 +189,7 @@ class Model {
   std::optional<Head> head_;
   std::unique_ptr<SpanHead> span_head_;
   std::shared_ptr<LabelHead> label_head_;
+  std::shared_ptr<LabelsEncoder> labels_encoder_;
   HeadKind head_kind_ = HeadKind::kNone;
   SentenceConfig sentence_;
   SpecialIds special_ids_;
@@ -211,10 +214,15 @@ struct SpanLoader {
   // Adds config.json, which is the member encoder_config of gliner_config.json, unless it is there.
   Result<void> (*add_config)(std::vector<NamedFile>& files);
   // Adds the tokens that the package gliner adds, with a vector each. Lets an encoder without absolute positions read texts as long
-  // as gliner_config.json allows.
-  Result<std::unique_ptr<SpanHead>> (*read_head)(const Documents& documents, TransformerConfig& encoder, Tokenizer& tokenizer,
-                                                 const Kernels& kernels);
-  std::vector<WeightTarget> (*weight_targets)(const SpanHead& head);
+  // as gliner_config.json allows. labels: receives a bi-encoder's encoder of labels, which is read as the options say.
+  Result<std::unique_ptr<SpanHead>> (*read_head)(const Documents& documents, const LoadOptions& options, const Kernels& kernels,
+                                                 TransformerConfig& encoder, Tokenizer& tokenizer,
+                                                 std::shared_ptr<LabelsEncoder>& labels);
+  // labels: or null.
+  std::vector<WeightTarget> (*weight_targets)(const SpanHead& head, const LabelsEncoder* labels, bool is_gguf);
+  std::vector<std::string> (*ignored)(const LabelsEncoder& labels);
+  std::string (*name_of)(const LabelsEncoder& labels, std::string_view name, bool is_gguf);
+  std::uint64_t (*weight_bytes)(const LabelsEncoder& labels);
 };
 extern const SpanLoader kSpanLoader;
 

@@ -122,8 +122,9 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
       retrieval ? Result<Tokenizer>(std::move(*retrieval->tokenizer)) : read_tokenizer(documents, sentence.value().lowercase);
   if (!tokenizer.ok()) return tokenizer.error();
   std::unique_ptr<SpanHead> span_head;
+  std::shared_ptr<LabelsEncoder> labels_encoder;
   if (spans) {
-    auto head = spans->read_head(documents, stacks.transformer, tokenizer.value(), kernels);
+    auto head = spans->read_head(documents, options, kernels, stacks.transformer, tokenizer.value(), labels_encoder);
     if (!head.ok()) return head.error();
     span_head = std::move(head).value();
   }
@@ -146,6 +147,7 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   model.sentence_ = std::move(sentence).value();
   model.special_ids_ = plan.value().special_ids;
   model.span_head_ = std::move(span_head);
+  model.labels_encoder_ = std::move(labels_encoder);
   model.label_head_ = std::move(label_head);
   if (stacks.decoder) {
     auto decoder = Transformer::with_config(*stacks.decoder, context.value(), kernels, options.dtype);
@@ -268,7 +270,12 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, 
     for (WeightTarget& target : head) target.adapted = adapted_head;
     add_targets(std::move(head), targets);
   }
-  if (model.span_head_) add_targets(Part<SpanLoader>::get()->weight_targets(*model.span_head_), targets);
+  if (const SpanHead* head = model.span_head_.get()) {
+    add_targets(Part<SpanLoader>::get()->weight_targets(*head, model.labels_encoder_.get(), is_gguf), targets);
+  }
+  if (const LabelsEncoder* labels = model.labels_encoder_.get()) {
+    for (std::string& pattern : Part<SpanLoader>::get()->ignored(*labels)) ignored.push_back(std::move(pattern));
+  }
   if (model.label_head_) add_targets(Part<LabelLoader>::get()->weight_targets(*model.label_head_), targets);
   TargetList modules;
   for (std::size_t i = 0; i < model.modules_.size(); ++i) {
@@ -299,6 +306,9 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, 
     if (model_->span_head_ && model_->span_head_->config().is_schema()) {
       if (!name.starts_with(kOfSchema)) return std::string(name);
       name.remove_prefix(kOfSchema.size());
+    }
+    if (const LabelsEncoder* labels = model_->labels_encoder_.get()) {
+      if (std::string own = Part<SpanLoader>::get()->name_of(*labels, name, is_gguf); !own.empty()) return own;
     }
     for (const std::string_view prefix : {kOfSpans, kOfLabels}) {
       if (name.starts_with(prefix)) name.remove_prefix(prefix.size());

@@ -1,6 +1,7 @@
 #include <algorithm>
 
-#include "engine/model.h"
+#include "engine/labels_encoder.h"
+#include "models/target_list.h"
 
 namespace wattn {
 namespace {
@@ -29,10 +30,10 @@ Result<void> add_config(std::vector<NamedFile>& files) {
 }
 
 // As gliner 0.2.29 does (BaseGLiNER._resize_token_embeddings, modeling/encoder.py): tokens that gliner_config.json has no ids for
-// are added to the tokenizer, and the encoder's table gets a row for each of its tokens.
+// are added to the tokenizer, and the encoder's table gets a row for each of its tokens. A bi-encoder's table stays as it is.
 Result<void> add_tokens(SpanConfig& config, bool has_encoder_config, TransformerConfig& encoder, Tokenizer& tokenizer) {
   if (!has_encoder_config && config.vocab != -1) encoder.vocab_size = config.vocab;
-  if (config.class_token != -1 && config.vocab != -1) return {};
+  if (config.bi_encoder || (config.class_token != -1 && config.vocab != -1)) return {};
   // The first is unused, and has a row.
   if (auto added = tokenizer.add_tokens({"[FLERT]", config.ent_token, config.sep_token}); !added.ok()) return added.error();
   const std::int32_t tokens = tokenizer.vocab_size();
@@ -41,8 +42,9 @@ Result<void> add_tokens(SpanConfig& config, bool has_encoder_config, Transformer
   return {};
 }
 
-Result<std::unique_ptr<SpanHead>> read_head(const Documents& documents, TransformerConfig& encoder, Tokenizer& tokenizer,
-                                            const Kernels& kernels) {
+Result<std::unique_ptr<SpanHead>> read_head(const Documents& documents, const LoadOptions& options, const Kernels& kernels,
+                                            TransformerConfig& encoder, Tokenizer& tokenizer,
+                                            std::shared_ptr<LabelsEncoder>& labels) {
   auto json = documents.read(kConfig);
   if (!json.ok()) return json.error();
   // A repository of GLiNER2 has it as config.json, which errors name.
@@ -62,7 +64,12 @@ Result<std::unique_ptr<SpanHead>> read_head(const Documents& documents, Transfor
   } else if (auto added = add_tokens(config.value(), has_encoder_config, encoder, tokenizer); !added.ok()) {
     return added.error();
   }
-  if (config.value().class_token >= encoder.vocab_size) {
+  if (config.value().bi_encoder) {
+    auto read = LabelsEncoder::read(documents, json.value().root(), options, kernels);
+    if (!read.ok()) return read.error();
+    labels = std::move(read).value();
+    config.value().labels_in = labels->transformer().config().hidden_size;
+  } else if (config.value().class_token >= encoder.vocab_size) {
     return json.value().root()["class_token_index"].mismatch("an id below vocab_size " + std::to_string(encoder.vocab_size));
   }
   const bool any_length = encoder.positions == Positions::kNone && encoder.relative_positions == RelativePositions::kDisentangled;
@@ -73,8 +80,20 @@ Result<std::unique_ptr<SpanHead>> read_head(const Documents& documents, Transfor
   return SpanHead::with_config(std::move(config).value(), encoder.hidden_size, kernels);
 }
 
+std::vector<WeightTarget> weight_targets(const SpanHead& head, const LabelsEncoder* labels, bool is_gguf) {
+  std::vector<WeightTarget> targets = head.weight_targets();
+  if (labels) add_targets(labels->weight_targets(is_gguf), targets);
+  return targets;
+}
+
 }  // namespace
 
-const SpanLoader kSpanLoader{add_config, read_head, [](const SpanHead& head) { return head.weight_targets(); }};
+const SpanLoader kSpanLoader{
+    add_config,
+    read_head,
+    weight_targets,
+    [](const LabelsEncoder& labels) { return labels.ignored(); },
+    [](const LabelsEncoder& labels, std::string_view name, bool is_gguf) { return labels.name_of(name, is_gguf); },
+    [](const LabelsEncoder& labels) { return labels.weight_bytes(); }};
 
 }  // namespace wattn

@@ -22,7 +22,7 @@ constexpr std::int64_t kBlock = 128;
 
 // Rejects unsupported variants of GLiNER, each by the key that tells it apart.
 void reject_relatives(Fields& config) {
-  for (const char* key : {"labels_encoder", "labels_decoder", "relations_layer", "triples_layer", "span_encoder_config"}) {
+  for (const char* key : {"labels_decoder", "relations_layer", "triples_layer", "span_encoder_config"}) {
     config.absent(key);
   }
   config.expect("fuse_layers", false);
@@ -91,6 +91,9 @@ Result<SpanConfig> read_span_config(JsonRef json) {
   if (out.vocab == 0) config.mismatch("vocab_size", "a number of tokens, or -1");
   out.ent_token = config.string_or("ent_token", "<<ENT>>");
   out.sep_token = config.string_or("sep_token", "<<SEP>>");
+  out.bi_encoder = !json["labels_encoder"].is_null();
+  if (out.bi_encoder) out.rnn_layers = 0;  // the package makes the LSTM, but does not run it (BaseBiEncoderModel in 0.2.29)
+  if (out.bi_encoder && config.string_or("labels_encoder", "").empty()) config.mismatch("labels_encoder", "the name of an encoder");
   if (!config.ok()) return config.error();
   return out;
 }
@@ -114,6 +117,7 @@ void SpanHead::take_weights(Arena& arena, const Kernels& kernels) {
     return take_linear(arena, kernels, WeightType::kF32, in, out, bias);
   };
   if (in_ != hidden) projection_ = linear_of(in_, hidden);
+  if (config_.bi_encoder && config_.labels_in != hidden) labels_projection_ = linear_of(config_.labels_in, hidden);
   rnn_.clear();
   for (std::int64_t i = 0; i < 2 * config_.rnn_layers; ++i) rnn_.push_back(take_lstm(arena, kernels, hidden, hidden / 2));
   if (config_.by_token) {
@@ -154,6 +158,7 @@ std::vector<WeightTarget> SpanHead::weight_targets() const {
     list.vector(name + ".bias", bias, inner);
   };
   if (projection_.out > 0) linear_targets("token_rep_layer.projection", projection_);
+  if (labels_projection_.out > 0) linear_targets("token_rep_layer.labels_projection", labels_projection_);
   for (std::size_t i = 0; i < rnn_.size(); ++i) {
     list.lstm("rnn.lstm", "_l" + std::to_string(i / 2) + (i % 2 ? "_reverse" : ""), rnn_[i]);
   }
@@ -238,6 +243,38 @@ std::vector<float> SpanHead::project(const Compute& compute, const float* states
   return projection_.out > 0 ? run_linear(compute, projection_, states, tokens) : std::vector<float>(states, states + tokens * in_);
 }
 
+std::vector<float> SpanHead::project_labels(const Compute& compute, const float* vectors, std::int64_t labels) const {
+  if (labels_projection_.out > 0) return run_linear(compute, labels_projection_, vectors, labels);
+  return {vectors, vectors + labels * config_.hidden};
+}
+
+// markerV0: a row of weights over what spans have, and its bias. token_level: a row to add, and the factor of each component.
+std::vector<float> SpanHead::label_rows(const Compute& compute, const float* labels, std::int64_t count) const {
+  const std::int64_t hidden = config_.hidden, inner = 4 * hidden;
+  std::vector<float> out;
+  out.reserve(static_cast<std::size_t>(count * label_width()));
+  if (config_.by_token) {
+    const std::vector<float> both = run_linear(compute, label_, labels, count);
+    std::vector<float> first;
+    for (std::int64_t i = 0; i < count; ++i)
+      first.insert(first.end(), both.data() + 2 * i * hidden, both.data() + (2 * i + 1) * hidden);
+    const std::vector<float> rows = run_linear(compute, of_label_, first.data(), count);
+    for (std::int64_t i = 0; i < count; ++i) {
+      out.insert(out.end(), rows.data() + i * inner, rows.data() + (i + 1) * inner);
+      out.insert(out.end(), both.data() + (2 * i + 1) * hidden, both.data() + (2 * i + 2) * hidden);
+    }
+    return out;
+  }
+  std::vector<float> prompts(labels, labels + count * hidden);
+  if (!config_.is_schema()) prompts = run_mlp(compute, prompt_, labels, count, Activation::kNone);
+  const std::vector<float> rows = run_linear(compute, onto_labels_, prompts.data(), count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    out.insert(out.end(), rows.data() + i * inner, rows.data() + (i + 1) * inner);
+    out.push_back(compute.kernels.dot(prompts.data() + i * hidden, last_bias_, hidden));
+  }
+  return out;
+}
+
 std::vector<float> SpanHead::classify(const Compute& compute, const float* rows, std::int64_t count) const {
   return run_mlp(compute, classes_, rows, count, Activation::kNone);
 }
@@ -256,20 +293,17 @@ Result<void> SpanHead::find(const Compute& compute, const Request& request, std:
 
 Result<void> SpanHead::find_by_span(const Compute& compute, const Request& request, const std::vector<float>& words,
                                     std::vector<ScoredSpan>& spans) const {
-  const std::int64_t hidden = config_.hidden, inner = 4 * hidden, num_labels = request.num_labels;
-  // A label's row of weights and its bias.
-  const std::vector<float> prompts = config_.is_schema() ? std::vector<float>(request.labels, request.labels + num_labels * hidden)
-                                                         : run_mlp(compute, prompt_, request.labels, num_labels, Activation::kNone);
+  const std::int64_t inner = 4 * config_.hidden, num_labels = request.num_labels;
   const auto take = [&](Arena& arena) { return take_linear(arena, compute.kernels, WeightType::kF32, inner, num_labels, true); };
   Arena measure;
   take(measure);
   auto arena = Arena::with_zeros(measure.used(), "labels");
   if (!arena.ok()) return arena.error();
   const LinearWeights by_label = take(arena.value());
-  const std::vector<float> rows = run_linear(compute, onto_labels_, prompts.data(), num_labels);
   for (std::int64_t label = 0; label < num_labels; ++label) {
-    set_weight_row(by_label, label, rows.data() + label * inner);
-    by_label.bias[label] = compute.kernels.dot(prompts.data() + label * hidden, last_bias_, hidden);
+    const float* row = request.labels + label * label_width();
+    set_weight_row(by_label, label, row);
+    by_label.bias[label] = row[inner];
   }
   const std::int64_t num_words = request.num_words;
   const auto half_layer = [&](const Mlp& mlp, const LinearWeights& layer) {
@@ -310,32 +344,31 @@ Result<void> SpanHead::find_by_token(const Compute& compute, const Request& requ
                                      std::vector<ScoredSpan>& spans) const {
   const std::int64_t hidden = config_.hidden, inner = 4 * hidden, num_words = request.num_words, num_labels = request.num_labels;
   const std::vector<float> token = run_linear(compute, token_, words.data(), num_words);
-  const std::vector<float> label = run_linear(compute, label_, request.labels, num_labels);
   // The first or second half of each row.
-  const auto half = [&](const std::vector<float>& rows, std::int64_t count, std::int64_t which) {
+  const auto half = [&](std::int64_t which) {
     std::vector<float> out;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const float* row = rows.data() + (2 * i + which) * hidden;
+    for (std::int64_t i = 0; i < num_words; ++i) {
+      const float* row = token.data() + (2 * i + which) * hidden;
       out.insert(out.end(), row, row + hidden);
     }
     return out;
   };
-  const std::vector<float> of_token = run_linear(compute, of_token_, half(token, num_words, 0).data(), num_words);
-  const std::vector<float> of_label = run_linear(compute, of_label_, half(label, num_labels, 0).data(), num_labels);
-  const std::vector<float> token_factor = half(token, num_words, 1), label_factor = half(label, num_labels, 1);
+  const std::vector<float> of_token = run_linear(compute, of_token_, half(0).data(), num_words);
+  const std::vector<float> token_factor = half(1);
   std::vector<float> scores(static_cast<std::size_t>(num_labels * num_words * 3));  // [labels, words, 3]
   std::vector<float> product(static_cast<std::size_t>(std::min(kBlock, num_words) * hidden)), logits;
   for (std::int64_t c = 0; c < num_labels; ++c) {
+    const float *of_label = request.labels + c * label_width(), *label_factor = of_label + inner;
     for (std::int64_t begin = 0; begin < num_words; begin += kBlock) {
       const std::int64_t count = std::min(kBlock, num_words - begin);
       for (std::int64_t i = 0; i < count * hidden; ++i) {
-        product[i] = token_factor[begin * hidden + i] * label_factor[c * hidden + i % hidden];
+        product[i] = token_factor[begin * hidden + i] * label_factor[i % hidden];
       }
       std::vector<float> mixed = run_linear(compute, of_product_, product.data(), count);
       for (std::int64_t i = 0; i < count; ++i) {
         float* row = mixed.data() + i * inner;
         compute.kernels.axpy(1.0f, of_token.data() + (begin + i) * inner, row, inner);
-        add_and_relu(compute.kernels, of_label.data() + c * inner, row, inner);
+        add_and_relu(compute.kernels, of_label, row, inner);
       }
       logits = run_linear(compute, scores_, mixed.data(), count);
       if (auto checked = to_scores(compute.kernels, request, logits); !checked.ok()) return checked;

@@ -1,7 +1,7 @@
 // SpanHead: GLiNER's layers on top of an encoder, which score spans of words against labels; arXiv 2311.08526 and the package
 // gliner (gliner/modeling, 0.2.29). The encoder reads "<<ENT>> label <<ENT>> label <<SEP>> word word ..": a label's row is that of
-// its
-// <<ENT>>, a word's row is pooled from its tokens.
+// its <<ENT>>, a word's row is pooled from its tokens. In a bi-encoder the text stands alone, and another encoder reads each label
+// (engine/labels_encoder.h).
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,8 @@ struct SpanConfig {
   std::int64_t vocab = 0;                   // rows of the encoder's table; -1, or a class_token of -1: ent_token and sep_token are
                                             // added to the tokenizer when the model is loaded, and a row for each
   std::string ent_token, sep_token;
+  bool bi_encoder = false;     // labels have an encoder of their own, and those tokens are unused
+  std::int64_t labels_in = 0;  // of a bi-encoder: hidden_size of that encoder; a projection leads from there
   // GLiNER2's: labels stand in a schema, "( [P] entities ( [E] label [E] label ) ) [SEP_TEXT] word word ..", without the
   // tokenizer's special tokens. Words are lower-case, addresses are words, and a text ends with a full stop. The parts of a schema
   // have "[SEP_STRUCT]" between them. For fields of a structure, the ends of a relation and classes, "[C]", "[R]" and "[L]" take
@@ -63,10 +65,17 @@ class SpanHead {
   // The encoder's states, [tokens, in], as what words and labels are pooled from: [tokens, hidden].
   std::vector<float> project(const Compute& compute, const float* states, std::int64_t tokens) const;
 
+  // Vectors of a bi-encoder's labels, [labels, labels_in], as what label_rows() reads: [labels, hidden].
+  std::vector<float> project_labels(const Compute& compute, const float* vectors, std::int64_t labels) const;
+  // What find() reads of labels, [labels, hidden] or with a schema those of instances(): [labels, label_width()]. It does not
+  // depend on the words.
+  std::vector<float> label_rows(const Compute& compute, const float* labels, std::int64_t count) const;
+  std::int64_t label_width() const { return config_.by_token ? 5 * config_.hidden : 4 * config_.hidden + 1; }
+
   struct Request {
     const float* words;       // [num_words, hidden]
     std::int64_t num_words;   // at least 1
-    const float* labels;      // [num_labels, hidden]; with a schema, those of instances()
+    const float* labels;      // [num_labels, label_width()]
     std::int64_t num_labels;  // at least 1
     std::int64_t alone;       // so many words at the beginning are a span each, and no others begin there; at most begin
     std::int64_t begin, end;  // only spans that begin at these words
@@ -101,8 +110,9 @@ class SpanHead {
   SpanConfig config_;
   std::int64_t in_ = 0;
   Arena weights_;
-  LinearWeights projection_;  // [hidden, in], if they differ
-  std::vector<Lstm> rnn_;     // [2 * rnn_layers] forward and backward of each layer
+  LinearWeights projection_;         // [hidden, in], if they differ
+  LinearWeights labels_projection_;  // [hidden, labels_in], the same of a bi-encoder's labels
+  std::vector<Lstm> rnn_;            // [2 * rnn_layers] forward and backward of each layer
   // markerV0. The first layer over a span reads relu(start) and relu(end) side by side. So it is the sum of a layer over each word
   // as a start and one as an end. The last layer and the product with a label are linear, so they become one row of weights per
   // label.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/utf.h"
+#include "engine/labels_encoder.h"
 
 namespace wattn {
 namespace {
@@ -76,7 +77,7 @@ Result<void> FindSpansJob::prepare() {
   if (!options_.parts.empty() && !is_schema) {
     return input_error("expected a model that reads a schema (GLiNER2), found one of GLiNER");
   }
-  auto prompted = is_schema ? prepare_schema() : prepare_markers();
+  auto prompted = is_schema ? prepare_schema() : model().labels_encoder() ? prepare_labels() : prepare_markers();
   if (!prompted.ok()) return prompted;
   const auto taken = static_cast<std::int64_t>(prompt_.size() + ending_.size());
   room_ = model().max_length() - taken;
@@ -191,6 +192,26 @@ Result<void> FindSpansJob::prepare_markers() {
   return {};
 }
 
+// The text has nothing but the tokenizer's special tokens around it.
+Result<void> FindSpansJob::prepare_labels() {
+  constexpr std::u16string_view kSample = u"a";
+  const auto inner = tokens_of(kSample);
+  if (!inner.ok()) return inner.error();
+  const auto around = model().tokenizer().encode(kSample, {});
+  if (!around.ok()) return around.error();
+  const std::vector<std::int32_t>& ids = around.value().ids;
+  const auto at = std::search(ids.begin(), ids.end(), inner.value().begin(), inner.value().end());
+  if (inner.value().empty() || at == ids.end()) {
+    return model_format_error("tokenizer.json: expected tokens for 'a', and the same between special tokens, found others");
+  }
+  prompt_.assign(ids.begin(), at);
+  ending_.assign(at + static_cast<std::ptrdiff_t>(inner.value().size()), ids.end());
+  auto rows = model().labels_encoder()->rows(*model().span_head(), model().team(), options_.labels);
+  if (!rows.ok()) return rows.error();
+  label_rows_ = std::move(rows).value();
+  return {};
+}
+
 Result<Encoding> FindSpansJob::encode(std::size_t text) {
   const SpanConfig& config = model().span_head()->config();
   const std::vector<TextSpan> words = config.is_schema() ? schema_words(texts_[text]) : split_words(texts_[text]);
@@ -286,7 +307,7 @@ Result<void> FindSpansJob::run_window(const Window& window, const float* hidden,
   const std::int64_t width = head.config().hidden;
   std::vector<float> labels;
   for (const std::int32_t at : labels_at_) labels.insert(labels.end(), rows.begin() + at * width, rows.begin() + (at + 1) * width);
-  const auto spans = score(window, rows, labels, text);
+  const auto spans = score(window, rows, labels_at_.empty() ? label_rows_ : rows_of(labels), text);
   if (!spans.ok()) return spans.error();
   for (const ScoredSpan& span : spans.value()) {
     result_.spans.push_back({.text = static_cast<std::int32_t>(text),
@@ -298,9 +319,15 @@ Result<void> FindSpansJob::run_window(const Window& window, const float* hidden,
   return {};
 }
 
-// labels: [any, width] that spans are scored against.
+std::vector<float> FindSpansJob::rows_of(const std::vector<float>& labels) const {
+  const SpanHead& head = *model().span_head();
+  return head.label_rows({model().kernels(), model().team()}, labels.data(),
+                         static_cast<std::int64_t>(labels.size()) / head.config().hidden);
+}
+
+// label_rows: [any, label_width()] that spans are scored against.
 Result<std::vector<ScoredSpan>> FindSpansJob::score(const Window& window, const std::vector<float>& rows,
-                                                    const std::vector<float>& labels, std::size_t text) const {
+                                                    const std::vector<float>& label_rows, std::size_t text) const {
   const SpanHead& head = *model().span_head();
   const std::int64_t width = head.config().hidden;
   const PoolingMode pooling[] = {head.config().pooling};
@@ -316,8 +343,8 @@ Result<std::vector<ScoredSpan>> FindSpansJob::score(const Window& window, const 
   const auto found = head.find({model().kernels(), model().team()},
                                {.words = words.data(),
                                 .num_words = count,
-                                .labels = labels.data(),
-                                .num_labels = static_cast<std::int64_t>(labels.size()) / width,
+                                .labels = label_rows.data(),
+                                .num_labels = static_cast<std::int64_t>(label_rows.size()) / head.label_width(),
                                 .alone = choices,
                                 .begin = choices + (is_whole ? 0 : window.own_begin),
                                 .end = is_whole ? count : choices + window.own_end,
@@ -367,7 +394,7 @@ Result<void> FindSpansJob::run_schema(const Window& window, const std::vector<fl
     first_label += static_cast<std::int32_t>(part.labels);
   }
   if (wanted.empty()) return {};
-  const auto spans = score(window, rows, wanted, text);
+  const auto spans = score(window, rows, rows_of(wanted), text);
   if (!spans.ok()) return spans.error();
   const auto choices = static_cast<std::int32_t>(options_.choices.size());
   for (const ScoredSpan& span : spans.value()) {

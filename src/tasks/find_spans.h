@@ -63,7 +63,8 @@ std::vector<WordWindow> word_windows(std::span<const std::int64_t> tokens, std::
 
 class FindSpansJob final : public TextJob {
  public:
-  // texts and labels must live as long as the job. Needs model.span_head().
+  // texts and labels must live as long as the job. Needs model.span_head(). A bi-encoder reads and keeps the labels here, so a job
+  // without texts prepares later ones.
   static Result<std::unique_ptr<FindSpansJob>> begin(Model& model, std::span<const std::u16string_view> texts,
                                                      FindSpansOptions options);
   // After the last step.
@@ -83,6 +84,7 @@ class FindSpansJob final : public TextJob {
 
   Result<void> prepare();
   Result<void> prepare_markers();
+  Result<void> prepare_labels();
   Result<void> prepare_schema();
   Result<void> add_tokens(std::u16string_view word);
   Result<void> add_part(const SchemaPart& part, std::size_t first_label);
@@ -92,8 +94,10 @@ class FindSpansJob final : public TextJob {
   void add(Encoding, std::size_t, bool) override {}
   Result<void> run(const Batch& batch, const std::vector<std::size_t>& texts) override;
   Result<void> run_window(const Window& window, const float* hidden, std::size_t text);
+  // What the head reads of labels [any, hidden].
+  std::vector<float> rows_of(const std::vector<float>& labels) const;
   Result<void> run_schema(const Window& window, const std::vector<float>& rows, std::size_t text);
-  Result<std::vector<ScoredSpan>> score(const Window& window, const std::vector<float>& rows, const std::vector<float>& labels,
+  Result<std::vector<ScoredSpan>> score(const Window& window, const std::vector<float>& rows, const std::vector<float>& label_rows,
                                         std::size_t text) const;
   std::string name_of(std::size_t text) const;
   bool has_part(SchemaPartKind kind) const;
@@ -103,6 +107,7 @@ class FindSpansJob final : public TextJob {
   std::vector<std::int32_t> prompt_;      // ids before the words
   std::vector<std::int32_t> ending_;      // ids after them
   std::vector<std::int32_t> labels_at_;   // [labels] each one's row in the prompt
+  std::vector<float> label_rows_;         // of a bi-encoder, which has none there: [labels, SpanHead::label_width()]
   std::vector<std::int32_t> parents_at_;  // [parts] the row of each one's "[P]"
   std::vector<std::int32_t> choices_at_;  // [choices + 1] where each one's tokens begin in the prompt
   std::int64_t room_ = 0;                 // tokens for words in a window

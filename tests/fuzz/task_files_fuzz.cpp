@@ -74,6 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (number + 1 == std::size(kCases)) text = kJina + text;
   std::vector<NamedFile> files = {{"config.json", kBert},
                                   {"tokenizer.json", kTokenizer},
+                                  {"labels_tokenizer/tokenizer.json", kTokenizer},
                                   {"1_SpladePooling/config.json", "{}"},
                                   {"1_Dense/config.json", R"({"in_features":8,"out_features":4,"bias":false})"},
                                   {"config_sentence_transformers.json", "{}"}};

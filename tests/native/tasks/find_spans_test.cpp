@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "core/utf.h"
+#include "engine/labels_encoder.h"
 #include "native/support/goldens.h"
 #include "native/support/models.h"
 
@@ -43,6 +44,19 @@ std::vector<NamedFile> schema_files(const std::string& name, const std::string& 
 }
 Result<std::unique_ptr<Model>> load_schema(const std::string& name, const std::string& from = "", const std::string& to = "") {
   return test::load_model(schema_files(name, from, to), golden("schemas/" + name), {.head = HeadKind::kSpans});
+}
+
+// A bi-encoder, with the tokenizer of its labels.
+std::vector<NamedFile> bi_files(const std::string& name) {
+  const std::string folder = golden("spans_bi/" + name);
+  auto files = test::small_files(folder);
+  for (const char* file : {"labels_tokenizer/tokenizer.json", "labels_tokenizer/tokenizer_config.json"}) {
+    files.push_back({file, test::read_file(folder + "/" + file)});
+  }
+  return files;
+}
+Result<std::unique_ptr<Model>> load_bi(const std::string& name, WeightType dtype = WeightType::kF32) {
+  return test::load_model(bi_files(name), golden("spans_bi/" + name), {.dtype = dtype, .head = HeadKind::kSpans});
 }
 
 struct Call {
@@ -122,6 +136,10 @@ TEST(FindSpans, HaveTheScoresOfThePackage) {
 }
 TEST(FindSpans, HaveTheScoresOfThePackageWithASchema) {
   expect_scores_of_package("schemas/", [](const std::string& name) { return load_schema(name); }, true);
+}
+
+TEST(FindSpans, HaveTheScoresOfThePackageWithABiEncoder) {
+  expect_scores_of_package("spans_bi/", [](const std::string& name) { return load_bi(name); }, false);
 }
 
 TEST(FindSpans, DividesTextsForASchemaAsThePackage) {
@@ -580,7 +598,7 @@ TEST(FindSpans, LoadingRefusesByName) {
        "gliner_config.json: subtoken_pooling: expected one of "},
       {R"("post_fusion_schema":"")", R"("post_fusion_schema":"l2l-l2t")", "gliner_config.json: post_fusion_schema: expected \"\""},
       {R"("fuse_layers":false)", R"("fuse_layers":true)", "gliner_config.json: fuse_layers: expected false"},
-      {R"("max_width":4)", R"("max_width":4,"labels_encoder":"bge")", "gliner_config.json: labels_encoder: "},
+      {R"("max_width":4)", R"("max_width":4,"labels_encoder":"bge")", "gliner_config.json: labels_encoder_config: "},
       {R"("encoder_config":{)", R"("encoder_config":null,"x":{)",
        "gliner_config.json: encoder_config: expected the encoder's configuration, found"},
       {R"("model_type":"deberta-v2")", R"("model_type":"unheard")", "config.json: model_type: "},
@@ -659,6 +677,149 @@ TEST(FindSpans, AddsTheTokensThatHaveNoIds) {
     ASSERT_EQ(found.spans.size(), spans.spans.size()) << i;
     for (std::size_t s = 0; s < found.spans.size(); ++s) EXPECT_EQ(found.spans[s].score, spans.spans[s].score) << i;
   }
+}
+
+bool same_spans(const FindSpansResult& a, const FindSpansResult& b) {
+  return std::equal(a.spans.begin(), a.spans.end(), b.spans.begin(), b.spans.end(), same);
+}
+
+TEST(FindSpans, ABiEncoderScoresEachLabelForItself) {
+  for (const char* name : {"modernbert", "deberta", "bert-token"}) {
+    const auto model = load_bi(name);
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    const Call all{{u"Ada saw the old boat.", u"a", u""}, {u"person", u"place", u"x-y", std::u16string(200, u'z')}};
+    const FindSpansResult together = find(*model.value(), all, 0.1f);
+    ASSERT_FALSE(together.spans.empty());
+    for (std::size_t label = 0; label < all.labels.size(); ++label) {
+      std::vector<FoundSpan> own;
+      for (FoundSpan span : together.spans) {
+        if (span.label != static_cast<std::int32_t>(label)) continue;
+        span.label = 0;
+        own.push_back(span);
+      }
+      for (const bool kept : {true, false}) {
+        const auto other = load_bi(name);
+        ASSERT_TRUE(other.ok());
+        const FindSpansResult alone = find(kept ? *model.value() : *other.value(), {all.texts, {all.labels[label]}}, 0.1f);
+        EXPECT_TRUE(std::equal(own.begin(), own.end(), alone.spans.begin(), alone.spans.end(), same)) << name << ", " << label;
+      }
+    }
+    Call reversed = all;
+    std::reverse(reversed.labels.begin(), reversed.labels.end());
+    const FindSpansResult turned = find(*model.value(), reversed, 0.1f);
+    std::map<std::tuple<int, int, int, int>, float> scores;
+    for (const FoundSpan& span : together.spans) scores[{span.text, span.begin, span.end, span.label}] = span.score;
+    ASSERT_EQ(turned.spans.size(), together.spans.size());
+    for (const FoundSpan& span : turned.spans) {
+      const int label = static_cast<int>(all.labels.size()) - 1 - span.label;
+      EXPECT_EQ((scores[{span.text, span.begin, span.end, label}]), span.score) << name;
+    }
+  }
+}
+
+TEST(FindSpans, ABiEncoderReadsEachLabelOnce) {
+  const auto model = load_bi("deberta");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  LabelsEncoder& labels = *model.value()->labels_encoder();
+  std::vector<std::u16string> many;
+  for (int i = 0; i < 1000; ++i) many.push_back(u"label " + to_utf16(std::to_string(i)));
+  const auto prepared = find_spans(*model.value(), {}, {.labels = {many.begin(), many.begin() + 600}});
+  ASSERT_TRUE(prepared.ok()) << prepared.error().message;
+  EXPECT_TRUE(prepared.value().spans.empty());
+  EXPECT_EQ(labels.num_read(), 600u);
+  const Call call{{u"Ada saw the old boat."}, many};
+  const FindSpansResult first = find(*model.value(), call, 0.1f);
+  EXPECT_EQ(labels.num_read(), 1000u);
+  EXPECT_TRUE(same_spans(find(*model.value(), call, 0.1f), first));
+  EXPECT_EQ(labels.num_read(), 1000u);
+  ASSERT_FALSE(first.spans.empty());
+  EXPECT_TRUE(std::any_of(first.spans.begin(), first.spans.end(), [](const FoundSpan& span) { return span.label >= 900; }));
+}
+
+TEST(FindSpans, ABiEncoderKeepsAsManyLabelsAsItsLimitAllows) {
+  const auto model = load_bi("modernbert");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  LabelsEncoder& labels = *model.value()->labels_encoder();
+  const auto width = static_cast<std::size_t>(model.value()->span_head()->label_width());
+  const std::size_t most = 100 * width * sizeof(float) + 1;
+  labels.limit(most);
+  std::vector<std::u16string> many;
+  for (int i = 0; i < 250; ++i) many.push_back(u"label " + to_utf16(std::to_string(i)));
+  const auto read = [&](std::size_t begin, std::size_t end) {
+    const std::size_t before = labels.num_read();
+    const std::vector<std::u16string_view> some(many.begin() + static_cast<std::ptrdiff_t>(begin),
+                                                many.begin() + static_cast<std::ptrdiff_t>(end));
+    EXPECT_TRUE(find_spans(*model.value(), {}, {.labels = some}).ok());
+    EXPECT_LE(labels.kept(), 100u);
+    return labels.num_read() - before;
+  };
+  EXPECT_EQ(read(0, 80), 80u);
+  EXPECT_EQ(read(60, 90), 10u);   // 90 are kept
+  EXPECT_EQ(read(70, 110), 20u);  // would be 110: those that this call lacks are dropped
+  EXPECT_EQ(labels.kept(), 40u);
+  EXPECT_EQ(read(70, 110), 0u);
+  EXPECT_EQ(read(0, 1), 1u);
+  const Call call{{u"Ada saw the old boat."}, many};  // more than are kept
+  const FindSpansResult first = find(*model.value(), call, 0.1f);
+  EXPECT_EQ(labels.kept(), 100u);
+  EXPECT_TRUE(same_spans(find(*model.value(), call, 0.1f), first));
+}
+
+TEST(FindSpans, ABiEncoderRefusesLabelsWithoutTokens) {
+  const auto model = load_bi("deberta");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const auto found = find_spans(*model.value(), {}, {.labels = {u"a", u" "}});
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().message, "labels: expected texts with at least one token, found ' '");
+}
+
+TEST(FindSpans, ABiEncoderReadsLongTextsInWindows) {
+  const auto model = load_bi("deberta");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  std::u16string text;
+  for (int i = 0; i < 300; ++i) text += i % 7 ? u"boat " : u"Ada, ";
+  const FindSpansResult found = find(*model.value(), {{text}, {u"person"}}, 0.0f);
+  EXPECT_GT(found.windows[0], 4);
+  // Each word begins as many spans as a span may have words, but at the end.
+  const std::int64_t words = 300 + 43, width = model.value()->span_head()->config().max_width;
+  EXPECT_EQ(static_cast<std::int64_t>(found.spans.size()), words * width - width * (width - 1) / 2);
+}
+
+TEST(FindSpans, ABiEncoderRunsWithSmallerWeights) {
+  for (const WeightType dtype : {WeightType::kF16, WeightType::kQ8, WeightType::kQ4}) {
+    const auto model = load_bi("deberta", dtype);
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    EXPECT_EQ(model.value()->labels_encoder()->transformer().weight_type(), dtype);
+    EXPECT_FALSE(find(*model.value(), {{u"Ada"}, {u"person"}}, 0.0f).spans.empty());
+  }
+}
+
+TEST(FindSpans, LoadingRefusesALabelsEncoderByName) {
+  const auto message = [](const std::string& file, const std::string& from, const std::string& to) {
+    auto files = bi_files("deberta");
+    std::erase_if(files, [&](const NamedFile& each) { return each.name == file && to == "nothing"; });
+    for (NamedFile& each : files) {
+      if (each.name != file) continue;
+      const std::size_t at = each.bytes.find(from);
+      EXPECT_NE(at, std::string::npos) << from;
+      if (at != std::string::npos) each.bytes.replace(at, from.size(), to);
+    }
+    const auto model = test::load_model(files, golden("spans_bi/deberta"), {.head = HeadKind::kSpans});
+    return model.ok() ? std::string("accepted") : model.error().message;
+  };
+  const std::string config = "gliner_config.json", tokenizer = "labels_tokenizer/tokenizer.json";
+  EXPECT_EQ(message(config, "\"labels_encoder\":\"tiny-labels\"", "\"labels_encoder\":\"\""),
+            "gliner_config.json: labels_encoder: expected the name of an encoder, found \"\"");
+  EXPECT_TRUE(
+      message(config, "\"labels_encoder_config\":", "\"other\":")
+          .starts_with("gliner_config.json: labels_encoder_config: expected the configuration of the labels' encoder, found "))
+      << message(config, "\"labels_encoder_config\":", "\"other\":");
+  EXPECT_TRUE(message(config, "\"model_type\":\"bert\"", "\"model_type\":\"gpt2\"")
+                  .starts_with("gliner_config.json: labels_encoder_config: "))
+      << message(config, "\"model_type\":\"bert\"", "\"model_type\":\"gpt2\"");
+  EXPECT_EQ(message(config, "\"model_type\":\"bert\"", "\"model_type\":\"berd\"").substr(0, 50),
+            "labels_encoder_config: config.json: model_type: ex");
+  EXPECT_TRUE(message(tokenizer, "{", "nothing").starts_with("labels_tokenizer: ")) << message(tokenizer, "{", "nothing");
 }
 
 // Text that no tokenizer has seen, in every place.
