@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_set>
 
 #include "core/utf.h"
 #include "engine/load_plan.h"
@@ -34,7 +33,7 @@ Error with_place(Error error, const char* place) {
 
 }  // namespace
 
-Result<std::shared_ptr<LabelsEncoder>> LabelsEncoder::read(const Documents& documents, JsonRef config, const LoadOptions& options,
+Result<std::unique_ptr<LabelsEncoder>> LabelsEncoder::read(const Documents& documents, JsonRef config, const LoadOptions& options,
                                                            const Kernels& kernels) {
   auto text = config_text(documents, config);
   if (!text.ok()) return text.error();
@@ -58,7 +57,7 @@ Result<std::shared_ptr<LabelsEncoder>> LabelsEncoder::read(const Documents& docu
   if (!tokenizer.ok()) return with_place(tokenizer.error(), "labels_tokenizer");
   auto transformer = Transformer::with_config(encoder, encoder.max_position_embeddings, kernels, options.dtype);
   if (!transformer.ok()) return transformer.error();
-  std::shared_ptr<LabelsEncoder> out(new LabelsEncoder(std::move(tokenizer).value(), std::move(transformer).value()));
+  std::unique_ptr<LabelsEncoder> out(new LabelsEncoder(std::move(tokenizer).value(), std::move(transformer).value()));
   out->arch_ = plan.value().arch;
   out->ignored_ = std::move(plan.value().ignored);
   const std::int64_t positions = out->transformer_.positions();
@@ -90,9 +89,12 @@ std::int64_t LabelsEncoder::token_budget() const { return std::max(kTokenBudget,
 
 Result<std::vector<float>> LabelsEncoder::rows(const SpanHead& head, ThreadTeam& team,
                                                std::span<const std::u16string_view> labels) {
+  ++calls_;
   std::vector<std::u16string_view> missing;
   for (const std::u16string_view label : labels) {
-    if (!kept_.contains(std::u16string(label))) missing.push_back(label);
+    const auto at = kept_.find(label);
+    if (at == kept_.end()) missing.push_back(label);
+    if (at != kept_.end()) at->second.call = calls_;
   }
   const auto width = static_cast<std::size_t>(head.label_width());
   std::vector<float> found;
@@ -110,7 +112,7 @@ Result<std::vector<float>> LabelsEncoder::rows(const SpanHead& head, ThreadTeam&
   std::size_t next = 0;  // of the missing ones
   for (const std::u16string_view label : labels) {
     const bool is_missing = next < missing.size() && missing[next].data() == label.data() && missing[next].size() == label.size();
-    const float* row = is_missing ? found.data() + width * next++ : kept_.find(std::u16string(label))->second.data();
+    const float* row = is_missing ? found.data() + width * next++ : kept_.find(label)->second.row.data();
     out.insert(out.end(), row, row + width);
   }
   keep(width, labels, out);
@@ -120,14 +122,14 @@ Result<std::vector<float>> LabelsEncoder::rows(const SpanHead& head, ThreadTeam&
 void LabelsEncoder::keep(std::size_t width, std::span<const std::u16string_view> labels, const std::vector<float>& rows) {
   const std::size_t most = most_kept_bytes_ / (width * sizeof(float));
   std::size_t added = 0;
-  for (const std::u16string_view label : labels) added += kept_.contains(std::u16string(label)) ? 0 : 1;
+  for (const std::u16string_view label : labels) added += kept_.contains(label) ? 0 : 1;
   if (kept_.size() + added > most) {
-    std::unordered_set<std::u16string_view> used(labels.begin(), labels.end());
-    std::erase_if(kept_, [&](const auto& entry) { return !used.contains(entry.first); });
+    std::erase_if(kept_, [&](const auto& entry) { return entry.second.call != calls_; });
   }
   for (std::size_t i = 0; i < labels.size() && kept_.size() < most; ++i) {
+    if (kept_.contains(labels[i])) continue;
     const float* row = rows.data() + i * width;
-    kept_.try_emplace(std::u16string(labels[i]), row, row + width);
+    kept_.emplace(std::u16string(labels[i]), Kept{{row, row + width}, calls_});
   }
 }
 

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/model.h"
@@ -23,7 +23,7 @@ class LabelsEncoder {
 
   // config: gliner_config.json. Other files: labels_tokenizer/*, and labels_encoder/config.json if config has no
   // labels_encoder_config.
-  static Result<std::shared_ptr<LabelsEncoder>> read(const Documents& documents, JsonRef config, const LoadOptions& options,
+  static Result<std::unique_ptr<LabelsEncoder>> read(const Documents& documents, JsonRef config, const LoadOptions& options,
                                                      const Kernels& kernels);
 
   const Transformer& transformer() const { return transformer_; }
@@ -55,9 +55,20 @@ class LabelsEncoder {
   std::int64_t max_length_ = 0;
   std::vector<std::string> ignored_;
   Arena arena_;  // allocated at the first run
-  std::unordered_map<std::u16string, std::vector<float>> kept_;
+  struct Kept {
+    std::vector<float> row;
+    std::size_t call = 0;  // the last one that had this label
+  };
+  std::map<std::u16string, Kept, std::less<>> kept_;
+  std::size_t calls_ = 0;
   std::size_t num_read_ = 0;
   std::size_t most_kept_bytes_ = kMostKeptBytes;
+};
+
+// What finds spans.
+struct SpanParts {
+  std::unique_ptr<SpanHead> head;
+  std::unique_ptr<LabelsEncoder> labels;  // of a bi-encoder, or null
 };
 
 }  // namespace wattn

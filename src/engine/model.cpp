@@ -17,8 +17,7 @@ std::uint64_t Model::weight_bytes() const {
   std::uint64_t adapters = 0;
   for (const auto& adapter : adapters_) adapters += adapter ? adapter->bytes() : 0;
   return transformer_.weight_bytes() + (decoder_ ? decoder_->weight_bytes() : 0) + module_memory_.used() +
-         (head_ ? head_->weight_bytes() : 0) + (span_head_ ? span_head_->weight_bytes() : 0) +
-         (labels_encoder_ ? Part<SpanLoader>::get()->weight_bytes(*labels_encoder_) : 0) +
+         (head_ ? head_->weight_bytes() : 0) + (spans_ ? Part<SpanLoader>::get()->weight_bytes(*spans_) : 0) +
          (label_head_ ? Part<LabelLoader>::get()->weight_bytes(*label_head_) : 0) + adapters;
 }
 

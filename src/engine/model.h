@@ -75,7 +75,8 @@ struct SpecialIds {
 };
 
 struct RetrievalParts;
-class LabelsEncoder;  // engine/labels_encoder.h
+class LabelsEncoder;  // engine/labels_encoder.h, as is
+struct SpanParts;
 
 class Model {
  public:
@@ -96,9 +97,9 @@ class Model {
   // The decoder, or the only stack.
   const Transformer& generator() const { return decoder_ ? *decoder_ : transformer_; }
   const Head* head() const { return head_ ? &*head_ : nullptr; }     // null for an lm head, which is part of the transformer
-  const SpanHead* span_head() const { return span_head_.get(); }     // with HeadKind::kSpans
+  const SpanHead* span_head() const;                                 // with HeadKind::kSpans; these two are in span_loader.cpp
+  LabelsEncoder* labels_encoder() const;                             // of a bi-encoder with a span head
   const LabelHead* label_head() const { return label_head_.get(); }  // with HeadKind::kLabels
-  LabelsEncoder* labels_encoder() { return labels_encoder_.get(); }  // of a bi-encoder with a span head
   // A head that was not in the checkpoint.
   void set_head(Head head, HeadKind kind) {
     head_ = std::move(head);
@@ -187,9 +188,8 @@ class Model {
   Transformer transformer_;
   std::optional<Transformer> decoder_;
   std::optional<Head> head_;
-  std::unique_ptr<SpanHead> span_head_;
+  std::shared_ptr<SpanParts> spans_;
   std::shared_ptr<LabelHead> label_head_;
-  std::shared_ptr<LabelsEncoder> labels_encoder_;
   HeadKind head_kind_ = HeadKind::kNone;
   SentenceConfig sentence_;
   SpecialIds special_ids_;
@@ -214,15 +214,14 @@ struct SpanLoader {
   // Adds config.json, which is the member encoder_config of gliner_config.json, unless it is there.
   Result<void> (*add_config)(std::vector<NamedFile>& files);
   // Adds the tokens that the package gliner adds, with a vector each. Lets an encoder without absolute positions read texts as long
-  // as gliner_config.json allows. labels: receives a bi-encoder's encoder of labels, which is read as the options say.
-  Result<std::unique_ptr<SpanHead>> (*read_head)(const Documents& documents, const LoadOptions& options, const Kernels& kernels,
-                                                 TransformerConfig& encoder, Tokenizer& tokenizer,
-                                                 std::shared_ptr<LabelsEncoder>& labels);
-  // labels: or null.
-  std::vector<WeightTarget> (*weight_targets)(const SpanHead& head, const LabelsEncoder* labels, bool is_gguf);
-  std::vector<std::string> (*ignored)(const LabelsEncoder& labels);
-  std::string (*name_of)(const LabelsEncoder& labels, std::string_view name, bool is_gguf);
-  std::uint64_t (*weight_bytes)(const LabelsEncoder& labels);
+  // as gliner_config.json allows.
+  Result<std::shared_ptr<SpanParts>> (*read)(const Documents& documents, const LoadOptions& options, const Kernels& kernels,
+                                             TransformerConfig& encoder, Tokenizer& tokenizer);
+  // Adds to ignored: see WeightLoader.
+  std::vector<WeightTarget> (*weight_targets)(const SpanParts& parts, bool is_gguf, std::vector<std::string>& ignored);
+  // arch: of the encoder.
+  std::string (*name_of)(const SpanParts& parts, const Arch& arch, std::string_view name, bool is_gguf);
+  std::uint64_t (*weight_bytes)(const SpanParts& parts);
 };
 extern const SpanLoader kSpanLoader;
 

@@ -121,12 +121,11 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   auto tokenizer =
       retrieval ? Result<Tokenizer>(std::move(*retrieval->tokenizer)) : read_tokenizer(documents, sentence.value().lowercase);
   if (!tokenizer.ok()) return tokenizer.error();
-  std::unique_ptr<SpanHead> span_head;
-  std::shared_ptr<LabelsEncoder> labels_encoder;
+  std::shared_ptr<SpanParts> span_parts;
   if (spans) {
-    auto head = spans->read_head(documents, options, kernels, stacks.transformer, tokenizer.value(), labels_encoder);
-    if (!head.ok()) return head.error();
-    span_head = std::move(head).value();
+    auto read = spans->read(documents, options, kernels, stacks.transformer, tokenizer.value());
+    if (!read.ok()) return read.error();
+    span_parts = std::move(read).value();
   }
   if (label_head) {
     if (auto prepared = labels->prepare(*label_head, stacks.transformer, kernels); !prepared.ok()) return prepared.error();
@@ -146,8 +145,7 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   model.head_kind_ = plan.value().head;
   model.sentence_ = std::move(sentence).value();
   model.special_ids_ = plan.value().special_ids;
-  model.span_head_ = std::move(span_head);
-  model.labels_encoder_ = std::move(labels_encoder);
+  model.spans_ = std::move(span_parts);
   model.label_head_ = std::move(label_head);
   if (stacks.decoder) {
     auto decoder = Transformer::with_config(*stacks.decoder, context.value(), kernels, options.dtype);
@@ -270,12 +268,7 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, 
     for (WeightTarget& target : head) target.adapted = adapted_head;
     add_targets(std::move(head), targets);
   }
-  if (const SpanHead* head = model.span_head_.get()) {
-    add_targets(Part<SpanLoader>::get()->weight_targets(*head, model.labels_encoder_.get(), is_gguf), targets);
-  }
-  if (const LabelsEncoder* labels = model.labels_encoder_.get()) {
-    for (std::string& pattern : Part<SpanLoader>::get()->ignored(*labels)) ignored.push_back(std::move(pattern));
-  }
+  if (model.spans_) add_targets(Part<SpanLoader>::get()->weight_targets(*model.spans_, is_gguf, ignored), targets);
   if (model.label_head_) add_targets(Part<LabelLoader>::get()->weight_targets(*model.label_head_), targets);
   TargetList modules;
   for (std::size_t i = 0; i < model.modules_.size(); ++i) {
@@ -299,19 +292,13 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, 
     if (folder > 0) return file.substr(0, folder) + std::string(name);
     // A layer of torch in a file of its own (bge-m3's) has the names of a Dense module.
     if (file.ends_with(".pt")) return file.substr(0, file.size() - 3) + "/linear." + std::string(name);
-    // Encoders below a SpanHead, below a LabelHead. The rest of those models has the name that it has.
-    constexpr std::string_view kOfSpans = "token_rep_layer.bert_layer.model.", kOfLabels = "model.encoder_model.",
-                               kOfSchema = "encoder.";
-    if (model_->label_head_ && !name.starts_with(kOfLabels)) return std::string(name);
-    if (model_->span_head_ && model_->span_head_->config().is_schema()) {
-      if (!name.starts_with(kOfSchema)) return std::string(name);
-      name.remove_prefix(kOfSchema.size());
-    }
-    if (const LabelsEncoder* labels = model_->labels_encoder_.get()) {
-      if (std::string own = Part<SpanLoader>::get()->name_of(*labels, name, is_gguf); !own.empty()) return own;
-    }
-    for (const std::string_view prefix : {kOfSpans, kOfLabels}) {
-      if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+    if (model_->spans_) return Part<SpanLoader>::get()->name_of(*model_->spans_, arch, name, is_gguf);
+    // The encoder below a LabelHead. The rest of that model has the name that it has.
+    constexpr std::string_view kOfLabels = "model.encoder_model.";
+    if (name.starts_with(kOfLabels)) {
+      name.remove_prefix(kOfLabels.size());
+    } else if (model_->label_head_) {
+      return std::string(name);
     }
     return canonical_weight_name(arch, name, is_gguf);
   });

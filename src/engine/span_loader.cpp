@@ -42,9 +42,8 @@ Result<void> add_tokens(SpanConfig& config, bool has_encoder_config, Transformer
   return {};
 }
 
-Result<std::unique_ptr<SpanHead>> read_head(const Documents& documents, const LoadOptions& options, const Kernels& kernels,
-                                            TransformerConfig& encoder, Tokenizer& tokenizer,
-                                            std::shared_ptr<LabelsEncoder>& labels) {
+Result<std::shared_ptr<SpanParts>> read(const Documents& documents, const LoadOptions& options, const Kernels& kernels,
+                                        TransformerConfig& encoder, Tokenizer& tokenizer) {
   auto json = documents.read(kConfig);
   if (!json.ok()) return json.error();
   // A repository of GLiNER2 has it as config.json, which errors name.
@@ -64,11 +63,12 @@ Result<std::unique_ptr<SpanHead>> read_head(const Documents& documents, const Lo
   } else if (auto added = add_tokens(config.value(), has_encoder_config, encoder, tokenizer); !added.ok()) {
     return added.error();
   }
+  const auto parts = std::make_shared<SpanParts>();
   if (config.value().bi_encoder) {
-    auto read = LabelsEncoder::read(documents, json.value().root(), options, kernels);
-    if (!read.ok()) return read.error();
-    labels = std::move(read).value();
-    config.value().labels_in = labels->transformer().config().hidden_size;
+    auto labels = LabelsEncoder::read(documents, json.value().root(), options, kernels);
+    if (!labels.ok()) return labels.error();
+    parts->labels = std::move(labels).value();
+    config.value().labels_in = parts->labels->transformer().config().hidden_size;
   } else if (config.value().class_token >= encoder.vocab_size) {
     return json.value().root()["class_token_index"].mismatch("an id below vocab_size " + std::to_string(encoder.vocab_size));
   }
@@ -77,23 +77,44 @@ Result<std::unique_ptr<SpanHead>> read_head(const Documents& documents, const Lo
   if (any_length) {
     encoder.max_position_embeddings = std::max(encoder.max_position_embeddings, kTokensOfWord * config.value().max_words);
   }
-  return SpanHead::with_config(std::move(config).value(), encoder.hidden_size, kernels);
+  auto head = SpanHead::with_config(std::move(config).value(), encoder.hidden_size, kernels);
+  if (!head.ok()) return head.error();
+  parts->head = std::move(head).value();
+  return parts;
 }
 
-std::vector<WeightTarget> weight_targets(const SpanHead& head, const LabelsEncoder* labels, bool is_gguf) {
-  std::vector<WeightTarget> targets = head.weight_targets();
-  if (labels) add_targets(labels->weight_targets(is_gguf), targets);
+std::vector<WeightTarget> weight_targets(const SpanParts& parts, bool is_gguf, std::vector<std::string>& ignored) {
+  std::vector<WeightTarget> targets = parts.head->weight_targets();
+  if (!parts.labels) return targets;
+  add_targets(parts.labels->weight_targets(is_gguf), targets);
+  for (std::string& pattern : parts.labels->ignored()) ignored.push_back(std::move(pattern));
   return targets;
+}
+
+// The encoder's tensors have their own prefix. The rest of the model has the name that it has.
+std::string name_of(const SpanParts& parts, const Arch& arch, std::string_view name, bool is_gguf) {
+  if (parts.labels) {
+    if (std::string own = parts.labels->name_of(name, is_gguf); !own.empty()) return own;
+  }
+  const bool is_schema = parts.head->config().is_schema();
+  const std::string_view prefix = is_schema ? "encoder." : "token_rep_layer.bert_layer.model.";
+  if (name.starts_with(prefix)) {
+    name.remove_prefix(prefix.size());
+  } else if (is_schema) {
+    return std::string(name);
+  }
+  return canonical_weight_name(arch, name, is_gguf);
+}
+
+std::uint64_t weight_bytes(const SpanParts& parts) {
+  return parts.head->weight_bytes() + (parts.labels ? parts.labels->weight_bytes() : 0);
 }
 
 }  // namespace
 
-const SpanLoader kSpanLoader{
-    add_config,
-    read_head,
-    weight_targets,
-    [](const LabelsEncoder& labels) { return labels.ignored(); },
-    [](const LabelsEncoder& labels, std::string_view name, bool is_gguf) { return labels.name_of(name, is_gguf); },
-    [](const LabelsEncoder& labels) { return labels.weight_bytes(); }};
+const SpanHead* Model::span_head() const { return spans_ ? spans_->head.get() : nullptr; }
+LabelsEncoder* Model::labels_encoder() const { return spans_ ? spans_->labels.get() : nullptr; }
+
+const SpanLoader kSpanLoader{add_config, read, weight_targets, name_of, weight_bytes};
 
 }  // namespace wattn
