@@ -27,8 +27,11 @@ async function classified(model: Model, texts: string[], labels: string[], optio
   return out as { labels: string[]; scores: number[] }[];
 }
 
+const pairs = readJson('spans_bi/cases.json') as typeof spans;
+
 const kModels: [name: string, folder: string, sets: typeof spans][] = [
   ...spans.cases.map((name) => [`GLiNER, ${name}`, join(goldens, 'spans', name), spans] as [string, string, typeof spans]),
+  ...pairs.cases.map((name) => [`bi-encoder, ${name}`, join(goldens, 'spans_bi', name), pairs] as [string, string, typeof spans]),
   ...schemas.cases.map((name) => [`GLiNER2, ${name}`, join(goldens, 'schemas', name), schemas] as [string, string, typeof spans]),
 ];
 
@@ -107,7 +110,8 @@ describe.each(kModels)('a packed %s', (name, folder, sets) => {
   });
 
   it('is described by its encoder and its head, packed or not', async () => {
-    const model_type = { deberta: 'deberta-v2', 'deberta-token': 'deberta-v2' }[name.split(', ')[1]!] ?? name.split(', ')[1];
+    const model_type =
+      { deberta: 'deberta-v2', 'deberta-token': 'deberta-v2', 'bert-token': 'bert' }[name.split(', ')[1]!] ?? name.split(', ')[1];
     const expected = { model_type, kind: 'encoder', heads: ['spans'] };
     expect(await describeModel(files())).toEqual(expected);
     expect(await describeModel(await packed(files(), { dtype: 'f32' }))).toEqual(expected);
@@ -150,6 +154,14 @@ describe('fewer pieces', () => {
     files.set('gliner_config.json', new TextEncoder().encode(JSON.stringify({ ...config, vocab_size: -1 })));
     const packing = packModel(files, { vocab: 100, corpus: ['a boat'] });
     await expectError(packing, 'UnsupportedError', /'vocab': expected class_token_index and vocab_size in gliner_config.json/);
+  });
+
+  it('are refused for a bi-encoder, which has two vocabularies', async () => {
+    await expectError(
+      packModel(filesOf(join(goldens, 'spans_bi/deberta')), { vocab: 100, corpus: ['a boat'] }),
+      'UnsupportedError',
+      /pack: option 'vocab': expected a model with one vocabulary, found a bi-encoder of GLiNER.*; pack it without 'vocab'/,
+    );
   });
 
   it.each([

@@ -73,6 +73,7 @@ export const kFolders = {
   'adapters/topics': 'peft/bert-topics',
   'adapters/embeddings': 'peft/bert',
   gliner: 'spans/bert',
+  'gliner-bi': 'spans_bi/modernbert',
   gliner2: 'schemas/bert',
   gliclass: 'labels/deberta',
 };

@@ -1,7 +1,7 @@
 // What a packed file will hold, known before the weights are read: which tensors and rows stay, in which format, and the small files.
 import { InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { kBlock, kNativeBlock, type BlockType, type GgufTensor, type GgufValue } from '../source/gguf_writer.js';
-import { hasSchema, kSpanConfig, type NamedBytes } from '../source/model_files.js';
+import { hasLabelsEncoder, hasSchema, kSpanConfig, type NamedBytes } from '../source/model_files.js';
 import { isFloat, type TensorInfo } from '../source/safetensors.js';
 import { cutLayers, jsonOf, layerOf, namedIds, rewrite, withIds, withLayer } from './pack_config.js';
 import { llamaLayout } from './pack_llama.js';
@@ -84,6 +84,11 @@ function encoderConfig(files: readonly NamedBytes[]): Json {
   const spans = jsonOf(files, kSpanConfig);
   if (!spans || hasSchema(spans)) return config;
   const { class_token_index, vocab_size, encoder_config } = spans;
+  if (hasLabelsEncoder(spans)) {
+    throw new UnsupportedError(
+      "pack: option 'vocab': expected a model with one vocabulary, found a bi-encoder of GLiNER, whose labels have a tokenizer of their own; pack it without 'vocab'",
+    );
+  }
   if (!(class_token_index >= 0 && vocab_size > 0)) {
     throw new UnsupportedError(
       `pack: option 'vocab': expected class_token_index and vocab_size in ${kSpanConfig}, found none; gliner's save_pretrained writes them`,

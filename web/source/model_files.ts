@@ -322,6 +322,8 @@ export const kGenerationFiles = ['generation_config.json', kChatTemplate];
 export const kSpanConfig = 'gliner_config.json';
 /** Whether it is that of GLiNER2, which has labels in a schema. */
 export const hasSchema = ({ model_type }: Record<string, unknown>): boolean => model_type === 'extractor';
+/** Whether it is that of a bi-encoder, which reads labels with a second encoder. */
+export const hasLabelsEncoder = ({ labels_encoder }: Record<string, unknown>): boolean => (labels_encoder ?? null) !== null;
 
 /** The config.json of a HierarchicalTokenPooling module, which is a part of the task (tasks/token_pooling.ts). */
 export const kTokenPooling = 'token_pooling.json';

@@ -5,10 +5,13 @@ import { jobPace, runJob } from '../engine/job.js';
 import type { Task } from '../engine/task.js';
 import type { NerEntity, ZeroShotNerOptions } from './task_types.js';
 import { takeLabels } from '../engine/labels.js';
-import { hasSchema, kSpanConfig, readFields } from '../source/model_files.js';
+import { hasLabelsEncoder, hasSchema, kSpanConfig, readFields } from '../source/model_files.js';
 import { jobEnd } from './predict.js';
 
 const kRules: Rules = { adapter: 'any', threshold: '[0,1]', flat_ner: 'boolean', multi_label: 'boolean', signal: 'signal' };
+
+/** Labels that a bi-encoder reads in a step. */
+const kLabelsAtOnce = 32;
 
 interface Options {
   labels: string[];
@@ -116,12 +119,18 @@ export const zeroShotNer: Task<string, Options, Result> = {
 
   async run(engine, items, { labels, threshold, flat_ner, multi_label }, { first, signal }) {
     const pace = jobPace();
-    const schema = hasSchema(readFields(engine.files, kSpanConfig));
+    const fields = readFields(engine.files, kSpanConfig);
+    const schema = hasSchema(fields);
     const choose = (candidates: Candidate[]) =>
       schema && multi_label !== false
         ? chooseSpansByLabel(candidates, flat_ner, labels.length)
         : chooseSpans(candidates, flat_ner, multi_label ?? false);
     const inputs = items.map((text) => ({ text }));
+    // A bi-encoder reads labels for themselves and keeps what it read. So a few at a time, without texts, as reading them all at once would take long.
+    for (let begin = 0; hasLabelsEncoder(fields) && begin < labels.length; begin += kLabelsAtOnce) {
+      const some = labels.slice(begin, begin + kLabelsAtOnce);
+      await runJob(engine, pace, signal, (handle, steps) => handle.find_spans([], some, { threshold, first_text: first }, steps));
+    }
     const out: Result[] = [];
     while (out.length < items.length) {
       const begin = out.length;

@@ -80,7 +80,7 @@ export async function engine(): Promise<Target[]> {
     },
     {
       name: 'small files of GLiNER',
-      seeds: [folder('spans/bert')],
+      seeds: [folder('spans/bert'), folder('spans_bi/deberta')],
       only: kSmall,
       weight: 1,
       read: run('zero-shot-ner', (pipe) => pipe('the river', ['a place'])),

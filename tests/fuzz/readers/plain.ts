@@ -230,6 +230,10 @@ export const plain: Target[] = [
     seeds: [
       from('spans/bert', 'gliner_config.json', 'tokenizer.json', 'tokenizer_config.json'),
       new Map([...from('spans_hub/org/tiny-v2.1', 'gliner_config.json'), ...from('bert-tiny/model', 'config.json')]),
+      new Map([
+        ...from('spans_bi/hub/org/tiny-bi', 'gliner_config.json'),
+        ...from('spans_bi/hub/tiny-labels', 'config.json', 'tokenizer.json'),
+      ]),
     ],
     read: (files) => {
       const source = sourceOf(files);
