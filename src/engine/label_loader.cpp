@@ -30,6 +30,13 @@ Result<void> prepare(LabelHead& head, TransformerConfig& encoder, const Kernels&
   return head.allocate(encoder.hidden_size, encoder.vocab_size, kernels);
 }
 
+// The encoder's tensors have a prefix of their own. The rest of the model has the name that it has.
+std::string name_of(const Arch& arch, std::string_view name, bool is_gguf) {
+  constexpr std::string_view kOfEncoder = "model.encoder_model.";
+  if (!name.starts_with(kOfEncoder)) return std::string(name);
+  return canonical_weight_name(arch, name.substr(kOfEncoder.size()), is_gguf);
+}
+
 Result<void> check(const LabelHead* head, std::int64_t num_labels) {
   if (!head && num_labels > 0) return input_error("num_labels: expected a model that scores labels which a call names (GLiClass)");
   if (!head || num_labels > 0) return {};
@@ -51,6 +58,7 @@ void run(const LabelHead& head, const Compute& compute, const Batch& batch, cons
 const LabelLoader kLabelLoader{take_config,
                                prepare,
                                [](const LabelHead& head) { return head.weight_targets(); },
+                               name_of,
                                [](const LabelHead& head) { return head.weight_bytes(); },
                                check,
                                run,

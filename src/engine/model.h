@@ -233,6 +233,8 @@ struct LabelLoader {
   // longer texts.
   Result<void> (*prepare)(LabelHead& head, TransformerConfig& encoder, const Kernels& kernels);
   std::vector<WeightTarget> (*weight_targets)(const LabelHead& head);
+  // The name of a tensor in a file among the targets' names. arch: of the encoder.
+  std::string (*name_of)(const Arch& arch, std::string_view name, bool is_gguf);
   std::uint64_t (*weight_bytes)(const LabelHead& head);
   // Whether a model with this head, or with none, takes a call with so many labels.
   Result<void> (*check)(const LabelHead* head, std::int64_t num_labels);

@@ -293,13 +293,7 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, 
     // A layer of torch in a file of its own (bge-m3's) has the names of a Dense module.
     if (file.ends_with(".pt")) return file.substr(0, file.size() - 3) + "/linear." + std::string(name);
     if (model_->spans_) return Part<SpanLoader>::get()->name_of(*model_->spans_, arch, name, is_gguf);
-    // The encoder below a LabelHead. The rest of that model has the name that it has.
-    constexpr std::string_view kOfLabels = "model.encoder_model.";
-    if (name.starts_with(kOfLabels)) {
-      name.remove_prefix(kOfLabels.size());
-    } else if (model_->label_head_) {
-      return std::string(name);
-    }
+    if (model_->label_head_) return Part<LabelLoader>::get()->name_of(arch, name, is_gguf);
     return canonical_weight_name(arch, name, is_gguf);
   });
 }
