@@ -28,7 +28,7 @@ bool add(const Functions&... parts) {
 [[maybe_unused]] const bool kAdded =
     add(kMoreActivations, kMoreBlockTypes, kMoreOps, kQ8Cache, kKnownTokenModels, kClassFolders, kMoreArchs, kMoreRopeTypes,
         kExpertLayers, kConvolutions, kGatedDeltas, kOwnOutputs, kRareAdapters, kSpanLoader, kLabelLoader, kTaskAdapters,
-        kAdaptedWords, kRetrievalReader, kDecodeTable);
+        kAdaptedWords, kRetrievalReader, kDecodeTable, Prefixes::kRecurrent);
 
 #ifndef __EMSCRIPTEN__  // 8 kB that pages with models do without
 [[maybe_unused]] const bool kIsFast = add(kByteWords, kStageWords);

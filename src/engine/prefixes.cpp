@@ -3,18 +3,26 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/part.h"
+
 namespace wattn {
 
 std::uint64_t Prefixes::block_bytes(const Plan& plan) {
   Arena measure;
-  take_kv_cache(measure, plan, 1, kBlockTokens);
+  take_kv_cache(measure, plan, 1, kBlockTokens, false);
   return measure.used();
+}
+
+std::uint64_t Prefixes::state_blocks(const Plan& plan) {
+  const auto bytes = static_cast<std::uint64_t>(plan.keys_values.state_layers * plan.keys_values.state_size) * sizeof(float);
+  return bytes > 0 ? bytes / block_bytes(plan) + 1 : 0;
 }
 
 void Prefixes::set_limit(const Plan& plan, std::uint64_t most_bytes) {
   plan_ = &plan;
   block_bytes_ = block_bytes(plan);
   most_blocks_ = most_bytes / block_bytes_;
+  state_blocks_ = state_blocks(plan);
 }
 
 Prefixes::Match Prefixes::find(int kind, const Block* parent, std::span<const std::int32_t> ids) const {
@@ -41,12 +49,14 @@ std::int64_t Prefixes::walk(int kind, std::span<const std::int32_t> ids, const V
 }
 
 std::int64_t Prefixes::restore(int kind, std::span<const std::int32_t> ids, const KvCache& cache, std::int64_t slot) {
+  if (state_blocks_ > 0) return (this->*Part<Recurrent>::get()->restore)(kind, ids, cache, slot);
   return walk(kind, ids, [&](const Match& found, std::int64_t begin) {
     copy_tokens({found.block->cache}, {cache, slot, begin}, found.tokens);
   });
 }
 
 void Prefixes::keep(int kind, std::span<const std::int32_t> ids, const KvCache& cache, std::int64_t slot) {
+  if (state_blocks_ > 0) return (this->*Part<Recurrent>::get()->keep)(kind, ids, cache, slot);
   ++clock_;
   Block* parent = nullptr;
   for (std::int64_t begin = 0; std::cmp_less(begin, ids.size()); begin += kBlockTokens) {
@@ -68,12 +78,12 @@ void Prefixes::keep(int kind, std::span<const std::int32_t> ids, const KvCache& 
 
 Prefixes::Block* Prefixes::add(int kind, Block* parent) {
   std::unique_ptr<Block> block;
-  if (blocks_.size() < most_blocks_) {
+  if (blocks_.size() + states_ < most_blocks_) {
     auto memory = Arena::with_bytes(block_bytes_, "a prefix");
     if (memory.ok()) {
       block = std::make_unique<Block>();
       block->memory = std::move(memory).value();
-      block->cache = take_kv_cache(block->memory, *plan_, 1, kBlockTokens);
+      block->cache = take_kv_cache(block->memory, *plan_, 1, kBlockTokens, false);
     }
   }
   if (!block) {
@@ -85,6 +95,7 @@ Prefixes::Block* Prefixes::add(int kind, Block* parent) {
     if (!oldest) return nullptr;
     block = take_out(oldest);
   }
+  block->cache.state_layers = 0;
   block->kind = kind;
   block->parent = parent;
   if (parent) ++parent->children;
@@ -96,10 +107,12 @@ std::unique_ptr<Prefixes::Block> Prefixes::take_out(Block* block) {
   const auto at = std::ranges::find(blocks_, block, &std::unique_ptr<Block>::get);
   std::unique_ptr<Block> out = std::move(*at);
   blocks_.erase(at);
+  states_ -= std::exchange(out->state_blocks, 0);
   return out;
 }
 
 std::int64_t Prefixes::hold(int number, int kind, std::span<const std::int32_t> ids) {
+  if (state_blocks_ > 0) return (this->*Part<Recurrent>::get()->hold)(number, kind, ids);
   Block* last = nullptr;
   const std::int64_t tokens = walk(kind, ids, [&](const Match& found, std::int64_t) { last = found.block; });
   if (!last) return 0;
@@ -123,12 +136,16 @@ void Prefixes::release(int number) {
 
 void Prefixes::forget(int kind) {
   std::erase_if(holds_, [&](const Hold& hold) { return hold.block->kind == kind; });
-  std::erase_if(blocks_, [&](const auto& block) { return block->kind == kind; });
+  std::erase_if(blocks_, [&](const auto& block) {
+    if (block->kind == kind) states_ -= block->state_blocks;
+    return block->kind == kind;
+  });
 }
 
 void Prefixes::forget() {
   holds_.clear();
   blocks_.clear();
+  states_ = 0;
 }
 
 std::int64_t Prefixes::sequences() const {

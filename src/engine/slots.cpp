@@ -1,7 +1,9 @@
 #include "engine/slots.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "core/part.h"
 #include "engine/model.h"
 #include "pass/run.h"
 
@@ -93,8 +95,8 @@ void Slots::limit_prefixes(std::int64_t most_bytes) {
   if (!model_.has_lm_head() || model_.decoder()) return;
   const Plan& plan = model_.generator().plan();
   const auto blocks = (model_.context_length() + Prefixes::kBlockTokens - 1) / Prefixes::kBlockTokens;
-  const std::uint64_t usual = std::min(static_cast<std::uint64_t>(blocks) * Prefixes::block_bytes(plan), kUsualPrefixBytes);
-  if (recurs()) most_bytes = 0;
+  const std::uint64_t sequence = static_cast<std::uint64_t>(blocks) + kUsualStates * Prefixes::state_blocks(plan);
+  const std::uint64_t usual = std::min(sequence * Prefixes::block_bytes(plan), kUsualPrefixBytes);
   prefixes_.set_limit(plan, most_bytes < 0 ? usual : static_cast<std::uint64_t>(most_bytes));
 }
 
@@ -105,20 +107,20 @@ void Slots::copy(std::int64_t from, std::int64_t to, std::int64_t tokens) {
   if (!held_.read.empty()) held_.read[static_cast<std::size_t>(to)] = held_.read[static_cast<std::size_t>(from)];
 }
 
-// Recurrent states have read each token before the next ones, and no others.
-Result<void> Slots::read_states(const Batch& batch) {
-  for (std::int64_t i = 0; i < batch.batch() && !held_.read.empty(); ++i) {
-    const std::int32_t begin = batch.seq_start[i], count = batch.seq_start[i + 1] - begin;
-    if (count == 0) continue;
-    std::int32_t& read = held_.read[static_cast<std::size_t>(batch.slots[i])];
-    const std::int32_t position = batch.position_ids[begin];
-    if (position != 0 && position != read) {
-      return unsupported_error("this model has layers with a recurrent state: expected the token at position " +
-                               std::to_string(read) + " of a sequence next, found that at " + std::to_string(position));
-    }
-    read = position + count;
-  }
-  return {};
+void Slots::fill(std::int64_t slot, const KvCache& from, std::int64_t tokens) {
+  copy_tokens({from}, {held_.cache, slot}, tokens);
+  if (!held_.read.empty()) held_.read[static_cast<std::size_t>(slot)] = static_cast<std::int32_t>(tokens);
+}
+
+std::int64_t Slots::restore(std::int64_t slot, std::span<const std::int32_t> ids) {
+  const std::int64_t tokens = prefixes_.restore(kind_, ids, held_.cache, slot);
+  if (!held_.read.empty()) held_.read[static_cast<std::size_t>(slot)] = static_cast<std::int32_t>(tokens);
+  return tokens;
+}
+
+void Slots::keep(std::int64_t slot, std::span<const std::int32_t> ids) {
+  if (!held_.read.empty() && std::cmp_not_equal(held_.read[static_cast<std::size_t>(slot)], ids.size())) return;
+  prefixes_.keep(kind_, ids, held_.cache, slot);
 }
 
 void Slots::forget_prefixes(int adapter) {
@@ -162,7 +164,9 @@ Result<const float*> Slots::run(const Batch& batch, Taps* taps, std::size_t laye
   if (model_.decoder()) {
     if (auto e = check_slots(batch.sources, batch.batch(), held_.cross_kv.cache.slots, "sources"); !e.ok()) return e.error();
   }
-  if (auto e = read_states(batch); !e.ok()) return e.error();
+  if (!held_.read.empty()) {
+    if (auto e = Part<Prefixes::Recurrent>::get()->note_read(batch, held_.read); !e.ok()) return e.error();
+  }
   arena_.rewind(held_bytes_);
   const PassStates states{&held_.cache, model_.decoder() ? &held_.cross_kv : nullptr};
   forward(generator.plan(), generator.compute(model_.team()), batch, states, arena_, held_.hidden, taps, layers);

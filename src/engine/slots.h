@@ -55,24 +55,26 @@ class Slots {
   // Logits [vocab] of a vector [hidden] to which the final norm is applied first.
   const float* logit_lens(const float* hidden);
   void copy(std::int64_t from, std::int64_t to, std::int64_t tokens);
-  // Whether slots have recurrent states: then a sequence is read from its beginning to its end, and nothing of it is kept.
+  // Fills a slot with the only one of `from`, which has read that many tokens.
+  void fill(std::int64_t slot, const KvCache& from, std::int64_t tokens);
+  // Whether slots have recurrent states: then a sequence is read from its beginning to its end.
   bool recurs() const;
 
   // Prefixes, of decoders alone. A slot filled from one has the bits of a slot that read its tokens.
 
-  // Bytes of prefixes, at most; -1: as many as one sequence of context_length() tokens takes, at most kUsualPrefixBytes.
+  // Bytes of prefixes, at most; -1: as many as one sequence of context_length() tokens takes, and kUsualStates recurrent states of
+  // it, at most kUsualPrefixBytes.
   void limit_prefixes(std::int64_t most_bytes);
-  static constexpr std::uint64_t kUsualPrefixBytes = 512ull << 20;
+  static constexpr std::uint64_t kUsualPrefixBytes = 512ull << 20, kUsualStates = 8;
   Prefixes& prefixes() { return prefixes_; }
   const Prefixes& prefixes() const { return prefixes_; }
   // A version number of the slots' contents: reserve() and forget_prefixes() change it.
   std::uint64_t turn() const { return turn_; }
   // Fills an empty slot with the longest prefix of ids that is kept for the adapter in use. Returns its number of tokens.
-  std::int64_t restore(std::int64_t slot, std::span<const std::int32_t> ids) {
-    return prefixes_.restore(kind_, ids, held_.cache, slot);
-  }
-  // Keeps what a slot holds of ids, with the adapter that was in use at reserve().
-  void keep(std::int64_t slot, std::span<const std::int32_t> ids) { prefixes_.keep(kind_, ids, held_.cache, slot); }
+  std::int64_t restore(std::int64_t slot, std::span<const std::int32_t> ids);
+  // Keeps what a slot holds of ids, with the adapter that was in use at reserve(). Of recurrent states, those that have read ids
+  // and nothing else.
+  void keep(std::int64_t slot, std::span<const std::int32_t> ids);
   // Holds the kept prefix of ids, as Prefixes::hold() does.
   std::int64_t hold(int number, std::span<const std::int32_t> ids) { return prefixes_.hold(number, kind_, ids); }
   // The weights changed, or an adapter did. adapter: its number; 0: none; -1: all.
@@ -90,7 +92,6 @@ class Slots {
     std::vector<std::int32_t> read{};  // [slots] tokens that recurrent states have read; empty: there are none
   };
   Held take(Arena& arena, const SlotCapacity& capacity) const;
-  Result<void> read_states(const Batch& batch);
 
   Model& model_;
   Arena arena_;

@@ -95,7 +95,7 @@ struct SlotTokens {
   std::int64_t slot = 0, begin = 0;
 };
 // Copies that many tokens to another slot of the same cache, or of one that has the same layers and shape. Nothing else changes
-// there, but recurrent states, which are copied as they are.
+// there, but recurrent states, which are copied as they are if both have some.
 void copy_tokens(const SlotTokens& from, const SlotTokens& to, std::int64_t tokens);
 // Copies the first tokens of slot `from` to slot `to` of the same cache, or of target, which has the same layers and shape.
 inline void copy_slot(const KvCache& cache, std::int64_t from, std::int64_t to, std::int64_t tokens,

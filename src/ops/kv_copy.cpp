@@ -27,7 +27,8 @@ void copy_tokens(const SlotTokens& from, const SlotTokens& to, std::int64_t toke
     std::copy_n(from.cache.products_at(from.slot, i) + from.begin * width, tokens * width,
                 to.cache.products_at(to.slot, i) + to.begin * width);
   }
-  std::copy_n(from.cache.states_at(from.slot, 0), from.cache.state_layers * from.cache.state_size, to.cache.states_at(to.slot, 0));
+  const std::int64_t states = std::min(from.cache.state_layers, to.cache.state_layers) * from.cache.state_size;
+  std::copy_n(from.cache.states_at(from.slot, 0), states, to.cache.states_at(to.slot, 0));
 }
 
 }  // namespace wattn

@@ -187,15 +187,15 @@ void lm_head(const Plan& plan, const Compute& compute, float* hidden, std::int64
   Pass(plan, input, &arena, {.stream = hidden, .output = logits}).run(plan.head);
 }
 
-KvCache take_kv_cache(Arena& arena, const Plan& plan, std::int64_t slots, std::int64_t length) {
+KvCache take_kv_cache(Arena& arena, const Plan& plan, std::int64_t slots, std::int64_t length, bool states) {
   const State& state = plan.keys_values;
   KvCache cache = take_kv_cache(arena, state.shape, state.layers, slots, length, state.q8);
   cache.product_width = state.product_width;
   cache.product_layers = state.product_layers;
   cache.products = arena.take<float>(slots * state.product_layers * cache.length * state.product_width);
   cache.state_size = state.state_size;
-  cache.state_layers = state.state_layers;
-  cache.states = arena.take<float>(slots * state.state_layers * state.state_size);
+  cache.state_layers = states ? state.state_layers : 0;
+  cache.states = arena.take<float>(slots * cache.state_layers * state.state_size);
   return cache;
 }
 

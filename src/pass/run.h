@@ -34,7 +34,8 @@ void final_norm(const Plan& plan, const Compute& compute, float* rows, std::int6
 void lm_head(const Plan& plan, const Compute& compute, float* hidden, std::int64_t rows, Arena& arena, float* logits);
 std::uint64_t lm_head_bytes(const Plan& plan, std::int64_t rows, int threads);
 
-KvCache take_kv_cache(Arena& arena, const Plan& plan, std::int64_t slots, std::int64_t length);
+// states: with recurrent states.
+KvCache take_kv_cache(Arena& arena, const Plan& plan, std::int64_t slots, std::int64_t length, bool states = true);
 CrossKv take_cross_kv(Arena& arena, const Plan& plan, std::int64_t slots, std::int64_t length);
 
 // Where a section reads and writes, beside its arena.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/part.h"
+
 namespace wattn {
 namespace {
 
@@ -162,6 +164,10 @@ Result<void> Generation::take_slots() {
     prompt.restored = slots.restore(prompt.slots[0], std::span(prompt.tokens).first(most));
     prompt.read = prompt.restored;
   }
+  if (slots.recurs() && prompts_.size() == 1) {
+    Prompt& only = prompts_[0];
+    only.kept_at = Part<Prefixes::Recurrent>::get()->keeps_at(static_cast<std::int64_t>(only.given), rows_from_);
+  }
   return {};
 }
 
@@ -183,6 +189,7 @@ void Generation::add_prompts() {
     Prompt& prompt = prompts_[prompts_read_];
     const auto rest = std::span<const std::int32_t>(prompt.tokens).subspan(static_cast<std::size_t>(prompt.read));
     std::int64_t count = std::min(static_cast<std::int64_t>(rest.size()), budget - batch_.tokens());
+    if (prompt.kept_at > prompt.read) count = std::min(count, prompt.kept_at - prompt.read);
     if (!rows_from_.empty()) count = std::min(count, show_rows(count));
     if (count == 0) break;
     add(prompts_read_, prompt.slots[0], prompt.read, rest.first(static_cast<std::size_t>(count)));
@@ -267,6 +274,9 @@ Result<bool> Generation::run_batch() {
   is_gathered_ = is_elsewhere_ = false;
   const auto hidden = model_.slots().run(batch_, nullptr);
   if (!hidden.ok()) return hidden.error();
+  if (const Prompt& first = prompts_[0]; first.read == first.kept_at) {
+    model_.slots().keep(first.slots[0], std::span(first.tokens).first(static_cast<std::size_t>(first.read)));
+  }
   if (rows_.empty()) return true;
   return take_logits(model_.slots().logits(hidden.value(), rows_));
 }

@@ -41,7 +41,8 @@ enum class GenerationPhase : std::uint8_t {
 };
 
 // A prompt's longest beginning that is kept (engine/prefixes.h) is not read again: the first token comes sooner, and no bit
-// changes. What was read is kept when a Generation ends, after all steps or before.
+// changes. What was read is kept when a Generation ends, after all steps or before. Recurrent states are kept near the end of an
+// only prompt, too: the next call may have another answer, or a template that writes the answer in another way.
 class Generation final : public Job {
  public:
   static constexpr std::int64_t kUsualTokens = 256, kMostProposed = 64, kShownRows = 32;
@@ -103,6 +104,7 @@ class Generation final : public Job {
     std::vector<std::int32_t> reordered{};  // [width] scratch of reorder_slots
     std::int64_t running = 1;               // running sequences
     std::int64_t read = 0;                  // tokens in each running slot
+    std::int64_t kept_at = 0;               // after so many tokens of an only prompt, recurrent states are kept, too
     std::vector<std::int32_t>
         given_next{};           // to be read next of the only sequence: its last token and what follows; empty: that one
     std::size_t proposed = 0;   // of those, tokens that are not chosen yet

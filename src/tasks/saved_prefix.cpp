@@ -20,7 +20,6 @@ std::uint64_t bytes_of(const Model& model, std::size_t tokens) {
 
 Result<void> reserve(Model& model, std::size_t tokens) {
   if (!model.has_lm_head() || model.decoder()) return input_error("prefix: expected a decoder with a language-model head");
-  if (model.slots().recurs()) return unsupported_error("prefix: layers with a recurrent state cannot continue from a saved prefix");
   if (tokens > 0 && std::cmp_less_equal(tokens, model.context_length())) {
     return model.slots().reserve({.slots = 1, .length = static_cast<std::int64_t>(tokens)});
   }
@@ -59,19 +58,28 @@ Result<std::unique_ptr<LoadPrefixJob>> LoadPrefixJob::begin(Model& model, std::v
   return out;
 }
 
+// The states after all tokens, of the first layer if it has some: only that layer has read them all again.
+bool LoadPrefixJob::has_same_states() const {
+  if (!model_.generator().config().is_recurrent(0)) return true;
+  const float* theirs = given_.states_at(0, 0);
+  return std::memcmp(model_.slots().cache().states_at(0, 0), theirs, static_cast<std::size_t>(given_.state_size) * sizeof(float)) ==
+         0;
+}
+
 bool LoadPrefixJob::is_same() const {
   const Plan& plan = model_.generator().plan();
   const std::uint64_t bytes = bytes_of(model_, kWhole);
   auto left = Arena::with_zeros(bytes, "a prefix"), right = Arena::with_zeros(bytes, "a prefix");
   if (!left.ok() || !right.ok()) return false;
-  const KvCache ours = take_kv_cache(left.value(), plan, 1, kWhole), theirs = take_kv_cache(right.value(), plan, 1, kWhole);
+  const KvCache ours = take_kv_cache(left.value(), plan, 1, kWhole, false),
+                theirs = take_kv_cache(right.value(), plan, 1, kWhole, false);
   for (std::int64_t begin = 0; begin < read_; begin += kWhole) {
     const std::int64_t tokens = std::min(kWhole, read_ - begin);
     copy_tokens({model_.slots().cache(), 0, begin}, {ours}, tokens);
     copy_tokens({given_, 0, begin}, {theirs}, tokens);
     if (std::memcmp(left.value().taken().data(), right.value().taken().data(), static_cast<std::size_t>(bytes)) != 0) return false;
   }
-  return true;
+  return has_same_states();
 }
 
 Result<bool> LoadPrefixJob::step() {
@@ -90,6 +98,7 @@ Result<bool> LoadPrefixJob::step() {
         "prefix: expected the keys and values that this model computes for its tokens, found others: it was saved by "
         "another model, adapter or build with different arithmetic");
   }
+  slots.fill(0, given_, tokens);
   slots.keep(0, ids_);
   kept_ = slots.restore(0, ids_);
   return false;

@@ -1,6 +1,7 @@
 // Prefixes as bytes: what a model has computed of some tokens, to be stored and loaded by the same model elsewhere. The caller
 // stores the tokens beside them. The bytes are a KvCache of one slot, as little-endian floats: keys and values in the kernels'
-// layout, then the products of short convolutions. That layout is the same in every build. What is behind the tokens is zeros.
+// layout, then the products of short convolutions, then recurrent states. That layout is the same in every build. What is behind
+// the tokens is zeros.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,7 @@ class LoadPrefixJob final : public Job {
   LoadPrefixJob(Model& model, std::vector<std::int32_t> ids, Arena bytes)
       : model_(model), ids_(std::move(ids)), bytes_(std::move(bytes)) {}
   bool is_same() const;
+  bool has_same_states() const;
 
   Model& model_;
   std::vector<std::int32_t> ids_;

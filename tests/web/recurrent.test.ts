@@ -42,16 +42,24 @@ describe('a decoder with a recurrent state', () => {
 
   it('generates the same where tokens are proposed, constrained or drafted, and in the second turn of a chat', async () => {
     const generate = await load();
-    const small = await load();
+    const small = await load({ prefix_cache_bytes: 0 });
     const [plain] = tokensOf(await generate([prompts[2]!], kShort));
     for (const options of [{ prompt_lookup_num_tokens: 4 }, { assistant_model: small }])
       expect(tokensOf(await generate([prompts[2]!], { ...kShort, ...options }))).toEqual([plain]);
     const [first] = await generate('the river', kShort);
     const longer = `the river${first.generated_text} and`;
     const [again] = await generate(longer, kShort);
-    expect(again.cached_tokens).toBe(0);
+    expect(again.cached_tokens).toBe(first.prompt_tokens + first.tokens.length - 1);
     const [anew] = await small(longer, kShort);
+    expect(anew.cached_tokens).toBe(0);
     expect(again.tokens).toEqual(anew.tokens);
+    // The same prompt with another answer: from states before its end. One that differs earlier is read again.
+    const prompt = 'a bird sings and the old boat waits for us in the cold morning';
+    const [whole] = await generate(prompt, kShort);
+    const [same] = await generate(prompt, { ...kShort, do_sample: true, seed: 3 });
+    expect([same.cached_tokens, same.cached_tokens! % 32]).toEqual([Math.floor((whole.prompt_tokens - 8) / 32) * 32, 0]);
+    expect(same.cached_tokens).toBeGreaterThan(0);
+    expect((await generate(`the${prompt}`, kShort))[0].cached_tokens).toBe(0);
     const [chosen] = await generate('the river', {
       ...kShort,
       response_format: { type: 'regex', regex: 'ab+(cd|ef)' },
@@ -66,8 +74,24 @@ describe('a decoder with a recurrent state', () => {
     const generate = await load();
     const texts = [' boat', ' and the old birds', ' b'];
     const together = await generate.score('the river', texts);
+    expect(generate.info().prefixes!.reused).toBeGreaterThan(0);
     for (const [i, text] of texts.entries()) expect(await generate.score('the river', [text])).toEqual([together[i]]);
     await generate.dispose();
+  });
+
+  it('continues from a saved prefix with the same bits', async () => {
+    const [generate, other] = [await load(), await load()];
+    const prompt = 'the old boat waits below the bridge';
+    const bytes = await generate.save_prefix(prompt);
+    const { tokens } = await other.load_prefix(bytes);
+    const [made] = await other(`${prompt} and`, kShort);
+    expect(made.cached_tokens).toBe(tokens);
+    expect(made.tokens).toEqual((await generate(`${prompt} and`, kShort))[0].tokens);
+    const damaged = Uint8Array.from(bytes);
+    damaged[damaged.length - 100]! ^= 1;
+    await expectError(other.load_prefix(damaged), 'ModelFormatError', /SHA-256/);
+    await generate.dispose();
+    await other.dispose();
   });
 
   it('computes the same embeddings alone and in a batch', async () => {
@@ -95,13 +119,6 @@ describe('a decoder with a recurrent state', () => {
   });
 
   it('refuses what its state does not allow, by name', async () => {
-    const generate = await load();
-    await expectError(
-      generate.save_prefix([{ role: 'user', content: 'the river' }]),
-      'UnsupportedError',
-      /prefix: layers with a recurrent state/,
-    );
-    await generate.dispose();
     const trainer = await Trainer.from_pretrained(folder, { task: 'text-generation', method: 'lora' });
     const trained = trainer.fit([{ text: 'the river' }]).then();
     await expectError(trained, 'UnsupportedError', /method: expected 'head'.*Gated DeltaNet/);

@@ -25,6 +25,7 @@ using test::to_ids;
 
 constexpr std::int64_t kMuch = 1 << 24;
 constexpr std::int64_t kBlock = Prefixes::kBlockTokens;
+const std::string kRecurrent = "variants/decoders/qwen3-5-long";
 
 std::unique_ptr<Model> load(const std::string& path, LoadOptions options = {}) {
   options.head = HeadKind::kCausalLm;
@@ -102,8 +103,7 @@ TEST(Prefixes, ContinueWithTheBitsOfAWholePassInEveryDecoder) {
         for (const std::size_t cut : {std::size_t{1}, std::size_t{7}, longest / 2 + 1, longest - 1, longest}) {
           run(*model, {Ids(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(cut))}, to_make(1));
           kept = std::max(kept, static_cast<std::int64_t>(cut));
-          const bool recurs = model->slots().recurs();  // nothing is kept
-          expect_bits(*model, ids, recurs ? 0 : std::min(kept, static_cast<std::int64_t>(longest) - 1), whole);
+          expect_bits(*model, ids, std::min(kept, static_cast<std::int64_t>(longest) - 1), whole);
         }
       }
     }
@@ -131,8 +131,8 @@ TEST(Prefixes, MayEndAnywhere) {
   }
 }
 
-TEST(Prefixes, TheSecondTurnReadsWhatIsNew) {
-  const auto model = load("decoders/llama"), anew = load("decoders/llama", {.prefix_bytes = 0});
+void second_turn_reads_what_is_new(const std::string& path) {
+  const auto model = load(path), anew = load(path, {.prefix_bytes = 0});
   ASSERT_TRUE(model && anew);
   GenerateRequest request = to_make(9);
   Ids chat = random_ids(30, 3);
@@ -146,12 +146,17 @@ TEST(Prefixes, TheSecondTurnReadsWhatIsNew) {
     chat = chat + made[0][0].tokens + random_ids(5, turn);
   }
   EXPECT_EQ(anew->slots().prefixes().bytes(), 0U);
-  // The same prompt again reads one token, and a beginning of it too.
   EXPECT_EQ(run(*model, {chat}, request)[0], kept);
+  if (model->slots().recurs()) return;
+  // The same prompt again reads one token, and a beginning of it too.
   EXPECT_EQ(run(*model, {chat}, request)[0], static_cast<std::int64_t>(chat.size()) - 1);
   EXPECT_EQ(run(*model, {Ids(chat.begin(), chat.begin() + 20)}, request)[0], 19);
   EXPECT_EQ(run(*model, {{chat[0]}}, request)[0], 0);
 }
+
+TEST(Prefixes, TheSecondTurnReadsWhatIsNew) { second_turn_reads_what_is_new("decoders/llama"); }
+
+TEST(RecurrentStates, TheSecondTurnReadsWhatIsNew) { second_turn_reads_what_is_new(kRecurrent); }
 
 TEST(Prefixes, EachRowOfABatchFindsItsOwn) {
   const auto model = load("decoders/llama", {.prefix_bytes = kMuch}), anew = load("decoders/llama", {.prefix_bytes = 0});
@@ -357,14 +362,15 @@ TEST(Prefixes, HaveWhatAConstraintAppended) {
 }
 
 // Chats with random turns, aborts, batches and little room, each answer compared with one that was computed anew.
-TEST(Prefixes, AThousandTurnsEqualSequentialOnes) {
-  const auto whole = load("decoders/llama");
+void thousand_turns_equal_sequential_ones(const std::string& path, std::initializer_list<std::int64_t> room,
+                                          std::int64_t least_restored) {
+  const auto whole = load(path);
   ASSERT_TRUE(whole);
   run(*whole, {random_ids(5, 1)}, to_make(1));
-  const auto block = static_cast<std::int64_t>(whole->slots().prefixes().bytes());
-  for (const std::int64_t blocks : {3, 9}) {
-    const auto model = load("decoders/llama", {.prefix_bytes = blocks * block});
-    const auto anew = load("decoders/llama", {.prefix_bytes = 0});
+  const auto block = static_cast<std::int64_t>(whole->slots().prefixes().bytes());  // with its recurrent states
+  for (const std::int64_t blocks : room) {
+    const auto model = load(path, {.prefix_bytes = blocks * block});
+    const auto anew = load(path, {.prefix_bytes = 0});
     ASSERT_TRUE(model && anew);
     std::minstd_rand random(static_cast<unsigned>(blocks));
     const auto below = [&](unsigned most) { return static_cast<unsigned>(random() % most); };
@@ -400,9 +406,13 @@ TEST(Prefixes, AThousandTurnsEqualSequentialOnes) {
         chats[which[i]] = chats[which[i]] + made[i][0].tokens;
       }
     }
-    EXPECT_GT(restored, 2000);
+    EXPECT_GT(restored, least_restored);
   }
 }
+
+TEST(Prefixes, AThousandTurnsEqualSequentialOnes) { thousand_turns_equal_sequential_ones("decoders/llama", {3, 9}, 2000); }
+
+TEST(RecurrentStates, AThousandTurnsEqualSequentialOnes) { thousand_turns_equal_sequential_ones(kRecurrent, {7, 20}, 1000); }
 
 // An encoder-decoder keeps nothing: its decoder reads few tokens before the first one.
 TEST(Prefixes, AreOfDecodersAlone) {
@@ -443,7 +453,6 @@ TEST(KeysIn8Bits, ChangeLogitsLittle) {
       ASSERT_TRUE(exact.ok() && near.ok());
       EXPECT_NE(near.value().logits, exact.value().logits);
       EXPECT_LE(test::relative_error(near.value().logits, exact.value().logits), 0.02);
-      if (model->slots().recurs()) continue;
       EXPECT_LT(q8->slots().prefixes().most_bytes(), model->slots().prefixes().most_bytes());
     }
   }
@@ -459,7 +468,8 @@ TEST(KeysIn8Bits, OfAnEncoderDecoderAreThoseOfItsDecoder) {
 }
 
 TEST(SavedPrefixes, GoOnInAnotherModelOfTheSameWeights) {
-  for (const char* path : {"decoders/llama", "decoders/gemma3", "variants/decoders/lfm2", "variants/decoders/phi3-longrope"}) {
+  for (const char* path : {"decoders/llama", "decoders/gemma3", "variants/decoders/lfm2", "variants/decoders/phi3-longrope",
+                           "variants/decoders/qwen3-5", "variants/decoders/qwen3-5-long"}) {
     for (const WeightType type : {WeightType::kF32, WeightType::kQ4}) {
       SCOPED_TRACE(path);
       const auto model = load(path, {.dtype = type}), other = load(path, {.dtype = type});
@@ -484,7 +494,6 @@ TEST(RecurrentStates, AreReadFromTheBeginningToTheEnd) {
   const auto model = load("variants/decoders/qwen3-5", {.prefix_bytes = kMuch});
   ASSERT_TRUE(model);
   Slots& slots = model->slots();
-  EXPECT_EQ(slots.prefixes().most_bytes(), 0U);
   const Ids ids = random_ids(20, 3);
   const std::vector<float> whole = states_of(*model, ids);
   ASSERT_TRUE(slots.reserve({.slots = 2, .length = 24}).ok());
@@ -517,15 +526,142 @@ TEST(RecurrentStates, AreReadFromTheBeginningToTheEnd) {
   EXPECT_EQ(read(0, 4, 1), refused(0, 4));
 }
 
-TEST(RecurrentStates, AreNotSavedWithAPrefix) {
-  const auto model = load("variants/decoders/qwen3-5");
+// A prompt continues from the states of one that it begins with, whatever the answer was.
+TEST(RecurrentStates, OfAPromptServeAnotherEnd) {
+  const auto model = load(kRecurrent);
   ASSERT_TRUE(model);
-  const auto saved = save_prefix(*model, random_ids(20, 3));
-  ASSERT_FALSE(saved.ok());
-  EXPECT_EQ(saved.error().code, ErrorCode::kUnsupported);
-  EXPECT_EQ(saved.error().message, "prefix: layers with a recurrent state cannot continue from a saved prefix");
-  auto bytes = Arena::with_zeros(64, "test");
-  EXPECT_EQ(load_prefix(*model, random_ids(20, 3), std::move(bytes).value()), saved.error().message);
+  const Ids ids = random_ids(2 * kBlock + 12, 1), other = random_ids(30, 2);
+  const auto first = [&](std::int64_t count) { return Ids(ids.begin(), ids.begin() + count); };
+  // At the last block that ends kPromptEnd tokens before the prompt, and at the end of what was read.
+  for (const std::int64_t length : {kBlock + 7, kBlock + 8, 2 * kBlock + 7, 2 * kBlock + 8, 2 * kBlock + 12}) {
+    SCOPED_TRACE(length);
+    model->slots().forget_prefixes();
+    const std::int64_t kept = (length - Prefixes::kPromptEnd) / kBlock * kBlock;
+    EXPECT_EQ(run(*model, {first(length)}, to_make(3)), Ids{0});
+    const Ids same = first(length), changed = first(kept) + other;
+    expect_bits(*model, same, kept, states_of(*model, same));
+    expect_bits(*model, changed, kept, states_of(*model, changed));
+    EXPECT_EQ(run(*model, {same}, to_make(3))[0], kept);
+    const Ids less = kept > 0 ? first(kept - 1) + other : other;
+    expect_bits(*model, less, 0, states_of(*model, less));
+  }
+  // Prompts of a batch are kept with their answers alone.
+  model->slots().forget_prefixes();
+  std::vector<std::vector<Generated>> made;
+  const Ids long_one = first(2 * kBlock), short_one = other;
+  run(*model, {long_one, short_one}, to_make(3), INT32_MAX, &made);
+  expect_bits(*model, long_one, 0, states_of(*model, long_one));
+  for (const auto& [prompt, results] : {std::pair(long_one, made[0]), std::pair(short_one, made[1])}) {
+    const Ids more = prompt + results[0].tokens + Ids{5};
+    expect_bits(*model, more, static_cast<std::int64_t>(prompt.size()) + 2, states_of(*model, more));
+  }
+}
+
+TEST(RecurrentStates, AreKeptWhereACallEnded) {
+  const auto model = load(kRecurrent);
+  ASSERT_TRUE(model);
+  const Ids prompt = random_ids(30, 1);
+  std::vector<std::vector<Generated>> made;
+  run(*model, {prompt}, to_make(12), 4, &made);  // the prompt and three steps
+  const Ids more = prompt + made[0][0].tokens + random_ids(4, 2);
+  expect_bits(*model, more, 33, states_of(*model, more));
+  // Several sequences leave no state of the prompt at its end, once they have read more.
+  model->slots().forget_prefixes();
+  GenerateRequest beams = to_make(8);
+  beams.options.num_beams = 3;
+  const Ids longer = random_ids(kBlock + 20, 3);
+  run(*model, {longer}, beams, 2);
+  expect_bits(*model, longer + Ids{5}, kBlock + 20, states_of(*model, longer + Ids{5}));
+  model->slots().forget_prefixes();
+  run(*model, {longer}, beams);
+  expect_bits(*model, longer + Ids{5}, kBlock, states_of(*model, longer + Ids{5}));
+  // A step that has read a token, but not chosen the next one, leaves states that belong to other tokens.
+  model->slots().forget_prefixes();
+  GenerateRequest paused = to_make(8);
+  paused.pauses = true;
+  {
+    const auto begun = Generation::begin(*model, {prompt}, paused);
+    do {
+      ASSERT_TRUE(begun.value()->step().ok());
+    } while (begun.value()->results()[0][0].tokens.empty());
+    ASSERT_TRUE(begun.value()->step().ok());
+    ASSERT_EQ(begun.value()->phase(), GenerationPhase::kLogits);
+  }
+  EXPECT_EQ(model->slots().prefixes().bytes(), 0U);
+}
+
+// A shown prompt is kept where its rows begin: other continuations of it are asked for next.
+TEST(RecurrentStates, AreThoseBeforeTheRowsThatAreShown) {
+  const auto model = load(kRecurrent);
+  ASSERT_TRUE(model);
+  const Ids prompt = random_ids(23, 1);
+  GenerateRequest request = to_make(1);
+  request.rows_from = {22};
+  EXPECT_EQ(run(*model, {prompt + Ids{4, 5, 6}}, request), Ids{0});
+  request.rows_from = {22, 22};
+  EXPECT_EQ(run(*model, {prompt + Ids{9}, prompt + Ids{8, 7}}, request), (Ids{22, 22}));
+}
+
+// States take much more memory than a block. They go with the blocks that have not been used for longest.
+TEST(RecurrentStates, MakeRoomForOthers) {
+  const auto whole = load(kRecurrent);
+  ASSERT_TRUE(whole);
+  const Plan& plan = whole->generator().plan();
+  const auto block = static_cast<std::int64_t>(Prefixes::block_bytes(plan)),
+             states = static_cast<std::int64_t>(Prefixes::state_blocks(plan)) * block;
+  ASSERT_GT(states, 0);
+  EXPECT_EQ(whole->slots().prefixes().most_bytes(),
+            static_cast<std::uint64_t>((whole->context_length() + kBlock - 1) / kBlock * block + 8 * states));
+  const std::int64_t room = 2 * (block + states);
+  const auto model = load(kRecurrent, {.prefix_bytes = room});
+  ASSERT_TRUE(model);
+  const Prefixes& prefixes = model->slots().prefixes();
+  EXPECT_EQ(prefixes.most_bytes(), static_cast<std::uint64_t>(room));
+  const Ids a = random_ids(20, 1), b = random_ids(21, 2), c = random_ids(22, 3);
+  const auto kept = [&](const Ids& ids) { return run(*model, {ids + Ids{1}}, to_make(1), 0)[0]; };
+  run(*model, {a}, to_make(1));
+  EXPECT_EQ(prefixes.bytes(), static_cast<std::uint64_t>(block + states));
+  run(*model, {b}, to_make(1));
+  EXPECT_EQ(prefixes.bytes(), static_cast<std::uint64_t>(2 * (block + states)));
+  EXPECT_EQ(kept(a), 20);  // a use, so b is older
+  run(*model, {c}, to_make(1));
+  EXPECT_EQ(prefixes.bytes(), static_cast<std::uint64_t>(2 * (block + states)));
+  EXPECT_EQ(kept(b), 0);
+  EXPECT_EQ(kept(a), 20);
+  EXPECT_EQ(kept(c), 22);
+  // What does not fit leaves the others alone.
+  run(*model, {random_ids(static_cast<std::size_t>((room / block + 1) * kBlock + Prefixes::kPromptEnd), 4)}, to_make(1));
+  EXPECT_EQ(kept(a), 20);
+  EXPECT_EQ(kept(c), 22);
+  // What is held stays.
+  GenerateRequest holding = to_make(1);
+  holding.holds = {7};
+  run(*model, {a}, holding);
+  for (unsigned seed = 5; seed < 9; ++seed) run(*model, {random_ids(20, seed)}, to_make(1));
+  EXPECT_EQ(kept(c), 0);
+  EXPECT_EQ(kept(a), 20);
+  model->slots().prefixes().release(7);
+  EXPECT_EQ(kept(a), 0);
+}
+
+TEST(SavedPrefixes, WithOtherRecurrentStatesAreRefused) {
+  const auto model = load(kRecurrent);
+  ASSERT_TRUE(model);
+  const Ids ids = random_ids(45, 1);
+  run(*model, {ids}, to_make(1));
+  auto saved = save_prefix(*model, ids);
+  ASSERT_TRUE(saved.ok()) << saved.error().message;
+  EXPECT_EQ(load_prefix(*load(kRecurrent), ids, copy_of(saved.value())), "45");
+  const State& state = model->generator().plan().keys_values;
+  const auto states = static_cast<std::size_t>(state.state_layers * state.state_size) * sizeof(float);
+  const std::size_t begin = (saved.value().taken().size() - states) / 64 * 64;
+  for (const std::size_t at : {begin + 64, begin + 400}) {  // of the first layer
+    Arena damaged = copy_of(saved.value());
+    damaged.taken()[at] ^= std::byte{1};
+    const auto other = load(kRecurrent);
+    EXPECT_TRUE(load_prefix(*other, ids, std::move(damaged)).starts_with("prefix: expected the keys and values")) << at;
+    EXPECT_EQ(other->slots().prefixes().bytes(), 0U);
+  }
 }
 
 TEST(RecurrentStates, TakeMemoryOfEachSlot) {
