@@ -16,7 +16,7 @@ struct Advice {
 };
 constexpr Advice kAdvice[] = {
     {"; this model reads images and text: use google/gemma-3-270m-it or google/gemma-3-1b-it", "gemma3n gemma4 "},
-    {"; use Qwen/Qwen3-0.6B", "qwen3_5_moe qwen35 qwen3_next qwen3next qwen3_vl_moe qwen2vl qwen3vl qwen4 "},
+    {"; use Qwen/Qwen3-0.6B", "qwen3_5_moe qwen35moe qwen3_next qwen3next qwen3_vl_moe qwen2vl qwen3vl qwen4 "},
     {"; models of GLiClass run with zero-shot-classification", "gliclass "},
     {"; models of GLiNER2 find entities with zero-shot-ner, classify with zero-shot-classification, and extract structures with "
      "information-extraction",

@@ -38,6 +38,11 @@ struct GgufKeys {
   const TensorInfo* find(std::string_view tensor) const;
   double number_or(std::string_view key, double fallback) const;
 };
+// A weight's name there and here, without ".weight"; "{}" is the layer.
+struct GgufName {
+  std::string_view tensor;
+  const char* weight;
+};
 // How llama.cpp writes the architecture. Names of weights follow from TransformerNames (registry.cpp).
 struct GgufLayout {
   const char* architecture = nullptr;  // general.architecture; null: llama.cpp does not write it
@@ -46,6 +51,7 @@ struct GgufLayout {
   std::span<const GgufSwitch> switches{};
   // Members of config.json that follow from several keys; null: none.
   std::string (*more)(const GgufKeys& keys) = nullptr;
+  std::span<const GgufName> names{};  // of other weights; they take precedence
 };
 
 // only_key of an architecture that llama.cpp names separately and config.json does not; no config.json has this key.

@@ -1,7 +1,9 @@
 // The weights and steps of layers with a Gated DeltaNet (ops/gated_delta.h).
 #include "ops/gated_delta.h"
 
+#include <cmath>
 #include <memory>
+#include <vector>
 
 #include "models/layer_builder.h"
 #include "models/target_list.h"
@@ -42,8 +44,51 @@ PlanId gated_delta_layer(LayerBuilder& builder, PlanId x) {
   return builder.linear(y, "delta_out", layer.delta_out, config.hidden_size, false);
 }
 
+// llama.cpp has the value heads of all first places of their key heads, then those of all second places, and so on. Where a value
+// head's rows are here, by where they are there. size: rows of a head.
+auto value_row(const GatedDelta& of, std::int64_t size) {
+  return [key_heads = of.key_heads, group = of.value_heads / of.key_heads, size](std::int64_t row) {
+    const std::int64_t head = row / size;
+    return (head % key_heads * group + head / key_heads) * size + row % size;
+  };
+}
+
+// What the converter of llama.cpp changes (conversion/qwen.py at 03173d5e): the order of value heads, A_log to -exp(A_log), and the
+// filter to two dimensions.
+void add_gguf_targets(const TransformerConfig& config, const std::string& module, const TransformerLayer& layer, TargetList& list) {
+  const GatedDelta& of = *layer.gated_delta;
+  const std::int64_t keys = 2 * of.key_width(), mixed = of.mixed_width();
+  const auto row_of = value_row(of, of.value_dim), head_of = value_row(of, 1);
+  const auto mixed_row = [=](std::int64_t row) { return row < keys ? row : keys + row_of(row - keys); };
+  list.permuted_linear(module + "in_proj_qkv", layer.delta_in, mixed, false, true, mixed_row);
+  list.permuted_linear(module + "in_proj_z", layer.delta_in, of.value_width(), false, true,
+                       [=](std::int64_t row) { return mixed + row_of(row); });
+  list.permuted_linear(module + "in_proj_b", layer.delta_gates, of.value_heads, false, true, head_of);
+  list.permuted_linear(module + "in_proj_a", layer.delta_gates, of.value_heads, false, true,
+                       [=, heads = of.value_heads](std::int64_t row) { return heads + head_of(row); });
+  list.matrix(module + "conv1d", mixed, of.filter.in, true,
+              [=, to = of.filter](std::int64_t row, const float* values) { set_weight_row(to, mixed_row(row), values); });
+  const auto each_head = [&](const char* name, float* to, float (*read)(float)) {
+    list.targets.push_back({module + name, {of.value_heads}, true, [=, heads = of.value_heads](std::int64_t, const float* values) {
+                              for (std::int64_t head = 0; head < heads; ++head) to[head_of(head)] = read(values[head]);
+                            }});
+  };
+  each_head("ssm_a", of.decay, [](float value) { return static_cast<float>(std::log(-static_cast<double>(value))); });
+  each_head("dt.bias", of.step_bias, [](float value) { return value; });
+  list.norm(module + "norm", of.norm, false);
+  list.matrix(module + "out_proj", config.hidden_size, of.value_width(), true,
+              [=, to = layer.delta_out, line = std::vector<float>(static_cast<std::size_t>(of.value_width()))](
+                  std::int64_t row, const float* values) mutable {
+                for (std::size_t i = 0; i < line.size(); ++i)
+                  line[static_cast<std::size_t>(row_of(static_cast<std::int64_t>(i)))] = values[i];
+                set_weight_row(to, row, line.data());
+              });
+  list.place(&layer.delta_out, nullptr, 0, config.hidden_size);
+}
+
 void add_gated_delta_targets(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer,
-                             std::size_t i, TargetList& list) {
+                             std::size_t i, bool is_gguf, TargetList& list) {
+  if (is_gguf) return add_gguf_targets(config, layer_name(names.gated_delta, i) + ".", layer, list);
   const GatedDelta& of = *layer.gated_delta;
   const std::string module = layer_name(names.gated_delta, i) + ".";
   list.linear(module + "in_proj_qkv", layer.delta_in, 0, of.mixed_width(), false);

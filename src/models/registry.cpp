@@ -101,6 +101,9 @@ constexpr std::pair<std::string_view, const char * HeadLayers::*> kGgufHeadWeigh
 
 // The canonical name of the weight with this pattern, as in TransformerNames; null for an unknown one.
 const char* find_gguf_weight(const Arch& arch, std::string_view pattern) {
+  for (const auto& [tensor, weight] : arch.gguf.names) {
+    if (tensor == pattern) return weight;
+  }
   const bool of_decoder = pattern.starts_with("dec.");
   const TransformerNames& names = of_decoder ? arch.decoder_names : arch.names;
   if (of_decoder || pattern.starts_with("enc.")) pattern.remove_prefix(4);
@@ -189,7 +192,7 @@ Result<ModelConfig> parse_model_config(const Arch& arch, JsonRef config) {
 std::vector<std::string> ignored_tensors(const Arch& arch, const ModelConfig& stacks) {
   const std::int64_t layers =
       std::max(stacks.transformer.num_hidden_layers, stacks.decoder ? stacks.decoder->num_hidden_layers : 0);
-  std::vector<std::string> out;
+  std::vector<std::string> out = stacks.ignored;
   // Buffers that any PyTorch module may have saved: row numbers, token types of zeros, angles; the temperature of a loss; what
   // reads pictures.
   for (const char* buffer : {"*position_ids", "*token_type_ids", "*rotary_emb.inv_freq", "*rotary_emb.cos_cached",

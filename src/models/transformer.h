@@ -116,7 +116,7 @@ struct GatedDeltas {
   // x: what attention would read.
   PlanId (*layer)(LayerBuilder& builder, PlanId x);
   void (*add_targets)(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer, std::size_t i,
-                      TargetList& list);
+                      bool is_gguf, TargetList& list);
   std::int64_t (*state_size)(const TransformerConfig& config);
 };
 extern const GatedDeltas kGatedDeltas;

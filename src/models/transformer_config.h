@@ -299,6 +299,7 @@ std::string layer_name(const char* pattern, std::size_t layer, std::size_t group
 struct ModelConfig {
   TransformerConfig transformer;             // the only stack, or the encoder of an encoder-decoder
   std::optional<TransformerConfig> decoder;  // of an encoder-decoder
+  std::vector<std::string> ignored{};        // tensors of this model, beside Arch::ignored
 };
 
 }  // namespace wattn

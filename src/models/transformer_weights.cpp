@@ -279,7 +279,7 @@ void Transformer::add_layer_targets(TargetList& list, const TransformerNames& na
   if (convolves) {
     Part<Convolutions>::get()->add_short_targets(config_, names, layer, i, list);
   } else if (recurs) {
-    Part<GatedDeltas>::get()->add_targets(config_, names, layer, i, list);
+    Part<GatedDeltas>::get()->add_targets(config_, names, layer, i, is_gguf, list);
   } else if ((names.heads_in_turn || names.quarters_in_turn) && !is_gguf) {
     const std::int64_t head = config_.head_size();
     const std::size_t before = list.targets.size();

@@ -24,6 +24,16 @@ describe('a decoder with a recurrent state', () => {
     await model.dispose();
   });
 
+  it.each(['groups', 'mtp', 'wide'])("reads llama.cpp's file '%s'", async (name) => {
+    const { prompts: ids, runs, decoders } = readJson('gguf-gated-delta/expected.json');
+    const model = await AutoModelForCausalLM.from_pretrained(join(goldens, `gguf-gated-delta/${name}.gguf`));
+    for (const [i, prompt] of ids.entries()) {
+      const made = await model.generate({ input_ids: [prompt], ...runs.greedy, eos_token_id: 1, pad_token_id: 0 });
+      expect([...made.data].map(Number).slice(prompt.length)).toEqual(decoders[name].greedy[i]);
+    }
+    await model.dispose();
+  });
+
   it.each(['f32', 'f16', 'q16', 'q8', 'q4'] as const)(
     'in %s generates the same alone, in a batch and in a worker',
     async (dtype) => {

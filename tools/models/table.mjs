@@ -73,12 +73,14 @@ async function architectures(describe) {
     entry.tried.add(kTried[part]);
     if (readdirSync(dirname(path)).some((name) => name.endsWith('.gguf'))) entry.gguf = true;
   }
-  const { model_types, decoders } = JSON.parse(readFileSync(join(goldens, 'gguf-families/expected.json'), 'utf8'));
-  for (const [name, type] of Object.entries(model_types)) {
-    const entry = found.get(type);
-    entry.gguf = true;
-    const tried = name in decoders ? 'generated tokens' : 'embeddings';
-    if (![...entry.tried].some((one) => one.includes(tried))) entry.tried.add(tried);
+  for (const folder of ['gguf-families', 'gguf-gated-delta']) {
+    const { model_types, decoders } = JSON.parse(readFileSync(join(goldens, folder, 'expected.json'), 'utf8'));
+    for (const [name, type] of Object.entries(model_types)) {
+      const entry = found.get(type);
+      entry.gguf = true;
+      const tried = name in decoders ? 'generated tokens' : 'embeddings';
+      if (![...entry.tried].some((one) => one.includes(tried))) entry.tried.add(tried);
+    }
   }
   const rows = [...found]
     .sort(([a], [b]) => (a < b ? -1 : 1))

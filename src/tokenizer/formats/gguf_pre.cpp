@@ -16,6 +16,8 @@ constexpr const char* kLlama3[] = {
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 constexpr const char* kQwen2[] = {
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
+constexpr const char* kQwen35[] = {
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 constexpr const char* kTekken[] = {R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|)"
                                    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|)"
                                    R"(\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
@@ -54,6 +56,7 @@ constexpr Kind kKinds[] = {
     {" falcon ", kFalcon, std::size(kFalcon), false, false, false},
     {" llama-bpe llama3 llama-v3 dbrx smaug-bpe ", kLlama3, 1, false, true, true},
     {" qwen2 deepseek-r1-qwen stablelm2 ", kQwen2, 1, false, false, false},
+    {" qwen35 ", kQwen35, 1, false, false, false},
     {" tekken ", kTekken, 1, false, true, true},
     {" gpt-4o llama4 ", kGpt4o, 1, false, true, false},
     {" deepseek-llm ", kDeepseekLlm, std::size(kDeepseekLlm), false, false, true},

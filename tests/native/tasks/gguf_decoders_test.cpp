@@ -81,6 +81,9 @@ TEST(GgufDecoders, GiveTheTokensOfTransformersFromEveryBlockTypeAndScaledFrequen
 // Each family's file by gguf-py, and those with the block types of small models' Q4_K_M.
 TEST(GgufDecoders, GiveTheTokensOfTransformersInEveryFamily) { expect_tokens("decoders", kFamilies); }
 
+// With value heads in llama.cpp's order, also of quantized columns, and with layers that only predict later tokens.
+TEST(GgufDecoders, GiveTheTokensOfTransformersFromAGatedDeltaNet) { expect_tokens("decoders", golden("gguf-gated-delta")); }
+
 TEST(GgufEncoders, GiveTheIdsAndVectorsOfTransformers) {
   const Json all = expected(kFamilies);
   std::size_t count = 0;
