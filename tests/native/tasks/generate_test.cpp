@@ -187,7 +187,8 @@ TEST(CausalForward, QuantisedWeightsStayNearF32) {
       }
       const double q16 = test::relative_error(logits[1], logits[0]), q8 = test::relative_error(logits[2], logits[0]);
       EXPECT_LE(q16, 0.0015) << folder << name;
-      // A sequence's first token reads its own value, normalised, times the sign of q k: roundings turn it where q k is near 0.
+      // The norm after a state divides by the length of S^T q, which enlarges all roundings before it. Noise of the embeddings
+      // grows by 13 with keys of 6 columns, and by 4 with the 128 of published models.
       EXPECT_LE(q8, name.starts_with("qwen3-5") ? 0.25 : 0.1) << folder << name;
       EXPECT_GT(q8, q16) << folder << name;
     }
