@@ -49,14 +49,14 @@ std::int64_t Prefixes::walk(int kind, std::span<const std::int32_t> ids, const V
 }
 
 std::int64_t Prefixes::restore(int kind, std::span<const std::int32_t> ids, const KvCache& cache, std::int64_t slot) {
-  if (state_blocks_ > 0) return (this->*Part<Recurrent>::get()->restore)(kind, ids, cache, slot);
+  if (state_blocks_ > 0) return Part<Recurrent>::get()->restore(*this, kind, ids, cache, slot);
   return walk(kind, ids, [&](const Match& found, std::int64_t begin) {
     copy_tokens({found.block->cache}, {cache, slot, begin}, found.tokens);
   });
 }
 
 void Prefixes::keep(int kind, std::span<const std::int32_t> ids, const KvCache& cache, std::int64_t slot) {
-  if (state_blocks_ > 0) return (this->*Part<Recurrent>::get()->keep)(kind, ids, cache, slot);
+  if (state_blocks_ > 0) return Part<Recurrent>::get()->keep(*this, kind, ids, cache, slot);
   ++clock_;
   Block* parent = nullptr;
   for (std::int64_t begin = 0; std::cmp_less(begin, ids.size()); begin += kBlockTokens) {
@@ -112,7 +112,7 @@ std::unique_ptr<Prefixes::Block> Prefixes::take_out(Block* block) {
 }
 
 std::int64_t Prefixes::hold(int number, int kind, std::span<const std::int32_t> ids) {
-  if (state_blocks_ > 0) return (this->*Part<Recurrent>::get()->hold)(number, kind, ids);
+  if (state_blocks_ > 0) return Part<Recurrent>::get()->hold(*this, number, kind, ids);
   Block* last = nullptr;
   const std::int64_t tokens = walk(kind, ids, [&](const Match& found, std::int64_t) { last = found.block; });
   if (!last) return 0;
@@ -136,10 +136,9 @@ void Prefixes::release(int number) {
 
 void Prefixes::forget(int kind) {
   std::erase_if(holds_, [&](const Hold& hold) { return hold.block->kind == kind; });
-  std::erase_if(blocks_, [&](const auto& block) {
-    if (block->kind == kind) states_ -= block->state_blocks;
-    return block->kind == kind;
-  });
+  for (std::size_t i = blocks_.size(); i > 0; --i) {  // children come after their parents
+    if (Block* const block = blocks_[i - 1].get(); block->kind == kind) take_out(block);
+  }
 }
 
 void Prefixes::forget() {

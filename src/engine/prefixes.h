@@ -50,9 +50,9 @@ class Prefixes {
   // The same where a model has recurrent states, which cannot go back to an earlier token: a part (recurrent_prefixes.cpp). A block
   // may have those at its end, where keep() was called. A sequence continues only from such a block, which is never extended.
   struct Recurrent {
-    std::int64_t (Prefixes::*restore)(int kind, std::span<const std::int32_t> ids, const KvCache& cache, std::int64_t slot);
-    void (Prefixes::*keep)(int kind, std::span<const std::int32_t> ids, const KvCache& cache, std::int64_t slot);
-    std::int64_t (Prefixes::*hold)(int number, int kind, std::span<const std::int32_t> ids);
+    std::int64_t (*restore)(Prefixes& of, int kind, std::span<const std::int32_t> ids, const KvCache& cache, std::int64_t slot);
+    void (*keep)(Prefixes& of, int kind, std::span<const std::int32_t> ids, const KvCache& cache, std::int64_t slot);
+    std::int64_t (*hold)(Prefixes& of, int number, int kind, std::span<const std::int32_t> ids);
     // After how many tokens of a prompt its states are kept, beside those of the end. rows_from: of GenerateRequest.
     std::int64_t (*keeps_at)(std::int64_t tokens, std::span<const std::int32_t> rows_from);
     // read: [slots] the tokens that the states of each have read, to which it adds those of a batch. States have read each token
@@ -93,9 +93,10 @@ class Prefixes {
   std::unique_ptr<Block> take_out(Block* block);
 
   // These belong to kRecurrent.
-  std::int64_t restore_states(int kind, std::span<const std::int32_t> ids, const KvCache& cache, std::int64_t slot);
-  void keep_states(int kind, std::span<const std::int32_t> ids, const KvCache& cache, std::int64_t slot);
-  std::int64_t hold_states(int number, int kind, std::span<const std::int32_t> ids);
+  static std::int64_t restore_states(Prefixes& of, int kind, std::span<const std::int32_t> ids, const KvCache& cache,
+                                     std::int64_t slot);
+  static void keep_states(Prefixes& of, int kind, std::span<const std::int32_t> ids, const KvCache& cache, std::int64_t slot);
+  static std::int64_t hold_states(Prefixes& of, int number, int kind, std::span<const std::int32_t> ids);
   // The block below parent that ids begin with; with_states: of those that have states.
   Match find_whole(int kind, const Block* parent, std::span<const std::int32_t> ids, bool with_states) const;
   // The blocks of the longest beginning of ids whose states are kept.

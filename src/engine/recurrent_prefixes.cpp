@@ -36,33 +36,34 @@ std::vector<Prefixes::Match> Prefixes::path_to_states(int kind, std::span<const 
 }
 
 // The last block's states are copied with its tokens.
-std::int64_t Prefixes::restore_states(int kind, std::span<const std::int32_t> ids, const KvCache& cache, std::int64_t slot) {
+std::int64_t Prefixes::restore_states(Prefixes& of, int kind, std::span<const std::int32_t> ids, const KvCache& cache,
+                                      std::int64_t slot) {
   std::int64_t read = 0;
-  for (const auto& [block, tokens] : path_to_states(kind, ids)) {
+  for (const auto& [block, tokens] : of.path_to_states(kind, ids)) {
     copy_tokens({block->cache}, {cache, slot, read}, tokens);
     read += tokens;
   }
   return read;
 }
 
-void Prefixes::keep_states(int kind, std::span<const std::int32_t> ids, const KvCache& cache, std::int64_t slot) {
+void Prefixes::keep_states(Prefixes& of, int kind, std::span<const std::int32_t> ids, const KvCache& cache, std::int64_t slot) {
   const std::size_t blocks = (ids.size() + kBlockTokens - 1) / kBlockTokens;
-  if (blocks + state_blocks_ > most_blocks_) return;
-  ++clock_;
+  if (blocks + of.state_blocks_ > of.most_blocks_) return;
+  ++of.clock_;
   Block* parent = nullptr;
   for (std::size_t i = 0; i < blocks; ++i) {
     const std::size_t begin = i * kBlockTokens;
     const auto own = ids.subspan(begin, std::min(ids.size() - begin, static_cast<std::size_t>(kBlockTokens)));
-    const Match found = find_whole(kind, parent, own, false);
+    const Match found = of.find_whole(kind, parent, own, false);
     const bool is_found = std::cmp_equal(found.tokens, own.size());
-    Block* const block = is_found ? found.block : add(kind, parent);
+    Block* const block = is_found ? found.block : of.add(kind, parent);
     if (!block) return;
     if (!is_found) {
       block->ids.assign(own.begin(), own.end());
       block->states = Arena();  // memory that is used again may have some
     }
-    block->used = clock_;
-    if ((i + 1 == blocks && block->state_blocks == 0 && add_states(*block)) || !is_found) {
+    block->used = of.clock_;
+    if ((i + 1 == blocks && block->state_blocks == 0 && of.add_states(*block)) || !is_found) {
       copy_tokens({cache, slot, static_cast<std::int64_t>(begin)}, {block->cache}, static_cast<std::int64_t>(own.size()));
     }
     parent = block;
@@ -92,12 +93,12 @@ bool Prefixes::add_states(Block& block) {
   return true;
 }
 
-std::int64_t Prefixes::hold_states(int number, int kind, std::span<const std::int32_t> ids) {
-  const std::vector<Match> found = path_to_states(kind, ids);
+std::int64_t Prefixes::hold_states(Prefixes& of, int number, int kind, std::span<const std::int32_t> ids) {
+  const std::vector<Match> found = of.path_to_states(kind, ids);
   if (found.empty()) return 0;
   const auto& [last, tokens] = found.back();
   ++last->holds;
-  holds_.push_back({number, last});
+  of.holds_.push_back({number, last});
   return static_cast<std::int64_t>(found.size() - 1) * kBlockTokens + tokens;
 }
 
@@ -127,7 +128,6 @@ Result<void> note_read(const Batch& batch, std::span<std::int32_t> read) {
 
 }  // namespace
 
-const Prefixes::Recurrent Prefixes::kRecurrent{&Prefixes::restore_states, &Prefixes::keep_states, &Prefixes::hold_states, keeps_at,
-                                               note_read};
+const Prefixes::Recurrent Prefixes::kRecurrent{restore_states, keep_states, hold_states, keeps_at, note_read};
 
 }  // namespace wattn

@@ -2,6 +2,7 @@
 #include "ops/gated_delta.h"
 
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -44,9 +45,11 @@ PlanId gated_delta_layer(LayerBuilder& builder, PlanId x) {
   return builder.linear(y, "delta_out", layer.delta_out, config.hidden_size, false);
 }
 
+using RowOf = std::function<std::int64_t(std::int64_t)>;
+
 // llama.cpp has the value heads of all first places of their key heads, then those of all second places, and so on. Where a value
 // head's rows are here, by where they are there. size: rows of a head.
-auto value_row(const GatedDelta& of, std::int64_t size) {
+RowOf value_row(const GatedDelta& of, std::int64_t size) {
   return [key_heads = of.key_heads, group = of.value_heads / of.key_heads, size](std::int64_t row) {
     const std::int64_t head = row / size;
     return (head % key_heads * group + head / key_heads) * size + row % size;
@@ -58,14 +61,14 @@ auto value_row(const GatedDelta& of, std::int64_t size) {
 void add_gguf_targets(const TransformerConfig& config, const std::string& module, const TransformerLayer& layer, TargetList& list) {
   const GatedDelta& of = *layer.gated_delta;
   const std::int64_t keys = 2 * of.key_width(), mixed = of.mixed_width();
-  const auto row_of = value_row(of, of.value_dim), head_of = value_row(of, 1);
-  const auto mixed_row = [=](std::int64_t row) { return row < keys ? row : keys + row_of(row - keys); };
+  const RowOf row_of = value_row(of, of.value_dim), head_of = value_row(of, 1);
+  const RowOf mixed_row = [=](std::int64_t row) { return row < keys ? row : keys + row_of(row - keys); };
   list.permuted_linear(module + "in_proj_qkv", layer.delta_in, mixed, false, true, mixed_row);
   list.permuted_linear(module + "in_proj_z", layer.delta_in, of.value_width(), false, true,
-                       [=](std::int64_t row) { return mixed + row_of(row); });
+                       RowOf([=](std::int64_t row) { return mixed + row_of(row); }));
   list.permuted_linear(module + "in_proj_b", layer.delta_gates, of.value_heads, false, true, head_of);
   list.permuted_linear(module + "in_proj_a", layer.delta_gates, of.value_heads, false, true,
-                       [=, heads = of.value_heads](std::int64_t row) { return heads + head_of(row); });
+                       RowOf([=, heads = of.value_heads](std::int64_t row) { return heads + head_of(row); }));
   list.matrix(module + "conv1d", mixed, of.filter.in, true,
               [=, to = of.filter](std::int64_t row, const float* values) { set_weight_row(to, mixed_row(row), values); });
   const auto each_head = [&](const char* name, float* to, float (*read)(float)) {

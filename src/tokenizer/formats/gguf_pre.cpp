@@ -56,11 +56,11 @@ constexpr Kind kKinds[] = {
     {" falcon ", kFalcon, std::size(kFalcon), false, false, false},
     {" llama-bpe llama3 llama-v3 dbrx smaug-bpe ", kLlama3, 1, false, true, true},
     {" qwen2 deepseek-r1-qwen stablelm2 ", kQwen2, 1, false, false, false},
-    {" qwen35 ", kQwen35, 1, false, false, false},
     {" tekken ", kTekken, 1, false, true, true},
     {" gpt-4o llama4 ", kGpt4o, 1, false, true, false},
     {" deepseek-llm ", kDeepseekLlm, std::size(kDeepseekLlm), false, false, true},
     {" deepseek-coder ", kDeepseekCoder, std::size(kDeepseekCoder), false, false, true},
+    {" qwen35 ", kQwen35, 1, false, false, false},
     {" deepseek-v3 ", kDeepseek3, std::size(kDeepseek3), false, false, true},
 };
 
