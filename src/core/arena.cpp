@@ -1,3 +1,4 @@
+// build: -Oz
 #include "core/arena.h"
 
 #include <algorithm>
